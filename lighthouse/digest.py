@@ -1,0 +1,93 @@
+"""Whether two graphs tell the same history: one number for all that is true in one."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from lighthouse.kinds import Kind
+from lighthouse.queries import ask
+from lighthouse.read import _nothing, state_map
+
+#: Entities of one page.
+_ENTITIES = 500
+_SPACE = 2**256
+_LEFT_OUT = frozenset({"fp", "by", "provenance", "recorded_at"})
+
+
+def digest(graph: Any, kinds: Iterable[Kind]) -> str:
+    """Give a digest of the histories of some kinds, 64 hex digits, equal for equal histories.
+
+    Covers kind, key, values, times, `valid_from`, `valid_to`, `seen_last` and the windows of relations;
+    not writers, `recorded_at`, evidence or ids. It is the sum of the SHA-256 of each entity's history
+    modulo 2^256, so the order in which entities are read plays no part.
+    Raises SchemaMissing.
+    """
+    _nothing(graph, None)
+    total = 0
+    for kind in dict.fromkeys(kinds):
+        for line in _lines(graph, kind):
+            total += int.from_bytes(hashlib.sha256(line.encode()).digest())
+    return f"{total % _SPACE:064x}"
+
+
+def _lines(graph: Any, kind: Kind) -> Iterable[str]:
+    """Write the history of each entity of a kind as one line of JSON."""
+    last = -1
+    text = (
+        f"MATCH (e:`{kind.label}`) WHERE id(e) > $last WITH e ORDER BY id(e) LIMIT {_ENTITIES}"
+        f" RETURN id(e), e.`{kind.key}`"
+    )
+    while page := ask(graph, text, {"last": last}):
+        last = page[-1][0]
+        states = _states(graph, [row[0] for row in page])
+        windows = {row[0]: {} for row in page}
+        for edge_type in kind.relations:
+            _read_windows(graph, kind, edge_type, windows)
+        for node, key in page:
+            if node in states:
+                told = [kind.label, key, states[node], windows[node]]
+                yield json.dumps(told, sort_keys=True)
+
+
+def _states(graph: Any, nodes: list[int]) -> dict[int, list]:
+    text = (
+        "UNWIND $nodes AS i MATCH (e) WHERE id(e) = i WITH e MATCH (e)-[:HAS_STATE]->(s)"
+        " RETURN id(e), properties(s) SKIP $skip LIMIT 5000"
+    )
+    found: dict[int, list] = {}
+    for node, properties in _pages(graph, text, nodes):
+        told = {
+            name: value for name, value in _told(properties).items() if name not in _LEFT_OUT
+        }
+        found.setdefault(node, []).append(told)
+    for told in found.values():
+        told.sort(key=lambda state: state["valid_from"])
+    return found
+
+
+def _told(properties: dict[str, Any]) -> dict[str, Any]:
+    plain = state_map(properties, [])
+    exact = {name[:-3]: value for name, value in properties.items() if name.endswith(":us")}
+    return plain | exact
+
+
+def _read_windows(graph: Any, kind: Kind, edge_type: str, windows: dict[int, dict]) -> None:
+    key = kind.relations[edge_type].key
+    text = (
+        f"UNWIND $nodes AS i MATCH (e) WHERE id(e) = i WITH e MATCH (e)-[o:`{edge_type}`]->(y)"
+        f" RETURN id(e), y.`{key}`, o.`valid_from:us`, o.`valid_to:us` SKIP $skip LIMIT 5000"
+    )
+    for node, target, start, end in _pages(graph, text, list(windows)):
+        spans = windows[node].setdefault(f"{edge_type} {json.dumps(target)}", [])
+        spans.append([start, end])
+        spans.sort(key=lambda span: span[0])
+
+
+def _pages(graph: Any, text: str, nodes: list[int]) -> Iterable[list]:
+    skip = 0
+    while rows := ask(graph, text, {"nodes": nodes, "skip": skip}):
+        yield from rows
+        skip += len(rows)
+        if len(rows) < 5000:
+            return

@@ -1,0 +1,158 @@
+"""One database write of rows: read what they touch, decide, write guarded; again where others moved."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from redis.exceptions import ResponseError
+
+from lighthouse.errors import Unavailable
+from lighthouse.kinds import Kind
+from lighthouse.queries import speaks_of_content, tell
+from lighthouse.values import Key
+from lighthouse.write.edges import late_from, turn_edges
+from lighthouse.write.pictures import Picture, read_edges, read_pictures
+from lighthouse.write.rows import Row
+from lighthouse.write.splice import Change, Writer, splice
+
+Receipt = dict[str, Any]
+
+#: Times an entity that other writers move is read again: a partial row is then `busy`.
+PARTIAL_TRIES = 5
+#: The same for full rows, which go on far longer: each try that fails is another writer's success.
+FULL_TRIES = 1_000
+#: Trials that settle whether an unknown error speaks of the row or of the server.
+_TRIALS = 3
+
+
+@dataclass(slots=True)
+class Refused:
+    """A refusal to be kept: the row's place in the call, the status, the detail and the row's time."""
+
+    place: int
+    reason: str
+    detail: str
+    t: int | None
+
+
+class Batch:
+    """The rows of one database write; `settled` holds (place, status, reason), `refused` what to keep."""
+
+    def __init__(self, graph: Any, kind: Kind, writer: Writer, partial: bool) -> None:
+        self._graph = graph
+        self._kind = kind
+        self._writer = writer
+        self._tries = PARTIAL_TRIES if partial else FULL_TRIES
+        self.settled: list[tuple[int, str, str | None]] = []
+        self.refused: list[Refused] = []
+
+    def take(self, rows: list[Row]) -> None:
+        """Settle rows; what the database refuses is halved until the guilty row stands alone."""
+        waiting = _by_entity(rows)
+        try:
+            for _ in range(self._tries):
+                waiting = self._try(waiting)
+                if not waiting:
+                    return
+        except ResponseError as error:
+            self._part([row for own in waiting.values() for row in own], error)
+            return
+        self._give_up([row for own in waiting.values() for row in own])
+
+    def _try(self, waiting: dict[Key, list[Row]]) -> dict[Key, list[Row]]:
+        """Read, decide and write once; give the rows of the entities that others moved meanwhile."""
+        pictures = read_pictures(self._graph, self._kind, waiting)
+        decided = {
+            key: [(row, *pictures[key].timeline.take(row)) for row in rows] for key, rows in waiting.items()
+        }
+        changes = self._changes(pictures)
+        self._settle(decided, [key for key in waiting if key not in changes])
+        if changes and splice(self._graph, self._kind, self._writer, changes):
+            self._settle(decided, changes)
+            return {}
+        return {key: waiting[key] for key in changes if not self._write_alone(key, changes, decided)}
+
+    def _write_alone(self, key: Key, changes: dict[Key, Change], decided: dict[Key, list[tuple]]) -> bool:
+        alone = {key: changes[key]}
+        if len(changes) == 1 or not splice(self._graph, self._kind, self._writer, alone):
+            return False
+        self._settle(decided, alone)
+        return True
+
+    def _changes(self, pictures: dict[Key, Picture]) -> dict[Key, Change]:
+        touched = {key: picture for key, picture in pictures.items() if _touched(picture)}
+        since = {
+            key: t for key, picture in touched.items() if (t := late_from(picture.timeline)) is not None
+        }
+        stored = read_edges(self._graph, self._kind, since) if since else {}
+        return {
+            key: Change(picture, turn_edges(picture.timeline, stored.get(key, {})))
+            for key, picture in touched.items()
+        }
+
+    def _settle(self, decided: dict[Key, list[tuple]], keys: Iterable[Key]) -> None:
+        for key in keys:
+            for result in decided[key]:
+                self._answer(*result)
+
+    def _answer(self, row: Row, status: str, reason: str | None) -> None:
+        self.settled.append((row.place, status, reason))
+        if status in ("stale", "conflict", "invalid", "busy", "failed"):
+            detail = reason or (row.content.text if row.content else _named(row))
+            self.refused.append(Refused(row.place, status, detail, row.t))
+
+    def _part(self, rows: list[Row], error: ResponseError) -> None:
+        done = {place for place, *_ in self.settled}
+        rows = sorted((row for row in rows if row.place not in done), key=lambda row: row.place)
+        if len(rows) > 1:
+            middle = len(rows) // 2
+            self.take(rows[:middle])
+            self.take(rows[middle:])
+        elif rows:
+            self._judge(rows[0], error)
+
+    def _judge(self, row: Row, error: ResponseError) -> None:
+        """Find a row that was refused alone `failed`, or taken after all.
+
+        Where the error's words do not tell, it is the row when it is refused time and again while
+        the graph takes another write.
+        """
+        for _ in range(0 if speaks_of_content(str(error)) else _TRIALS):
+            _probe(self._graph)
+            try:
+                if not self._try(_by_entity([row])):
+                    return
+            except ResponseError as again:
+                error = again
+        self._answer(row, "failed", f"{error} (key {row.key!r})")
+
+    def _give_up(self, rows: list[Row]) -> None:
+        if self._tries == FULL_TRIES:
+            raise Unavailable("other writers move the same entities without end")
+        for row in rows:
+            self._answer(row, "busy", "other writers moved the entity each time it was tried: send it again")
+
+
+def _by_entity(rows: list[Row]) -> dict[Key, list[Row]]:
+    entities: dict[Key, list[Row]] = {}
+    for row in rows:
+        entities.setdefault(row.key, []).append(row)
+    return entities
+
+
+def _probe(graph: Any) -> None:
+    try:
+        tell(graph, "MATCH (m:Stamp) SET m.id = m.id RETURN 1")
+    except ResponseError as error:
+        raise Unavailable(f"the database cannot take queries now: {error}") from error
+
+
+def _touched(picture: Picture) -> bool:
+    return any(
+        version.id is None or version.moved or version.joined or version.evidence
+        for version in picture.timeline.versions
+    )
+
+
+def _named(row: Row) -> str:
+    return f"values {row.values!r}, times {row.times!r}, relations {row.targets!r}"[:2_000]
