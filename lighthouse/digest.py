@@ -9,8 +9,8 @@ from lighthouse.kinds import Kind
 from lighthouse.queries import ask
 from lighthouse.read import _nothing, state_map
 
-#: Entities of one page.
-_ENTITIES = 500
+#: Node ids of one step.
+_STEP = 1_000
 _SPACE = 2**256
 _LEFT_OUT = frozenset({"fp", "by", "provenance", "recorded_at"})
 
@@ -33,13 +33,12 @@ def digest(graph: Any, kinds: Iterable[Kind]) -> str:
 
 def _lines(graph: Any, kind: Kind) -> Iterable[str]:
     """Write the history of each entity of a kind as one line of JSON."""
-    last = -1
-    text = (
-        f"MATCH (e:`{kind.label}`) WHERE id(e) > $last WITH e ORDER BY id(e) LIMIT {_ENTITIES}"
-        f" RETURN id(e), e.`{kind.key}`"
-    )
-    while page := ask(graph, text, {"last": last}):
-        last = page[-1][0]
+    found = ask(graph, f"MATCH (e:`{kind.label}`) RETURN max(id(e))")
+    for first in range(0, (found[0][0] if found and found[0][0] is not None else -1) + 1, _STEP):
+        text = (
+            f"MATCH (e:`{kind.label}`) WHERE id(e) >= $first AND id(e) < $end RETURN id(e), e.`{kind.key}`"
+        )
+        page = ask(graph, text, {"first": first, "end": first + _STEP})
         states = _states(graph, [row[0] for row in page])
         windows = {row[0]: {} for row in page}
         for edge_type in kind.relations:

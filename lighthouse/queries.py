@@ -12,6 +12,10 @@ from lighthouse.errors import SchemaMissing, Unavailable
 READ_TIMEOUT = 5_000
 #: Rows of one page of a long read; well below a server's usual cap of 10,000.
 PAGE = 5_000
+#: How a query begins that must find a graph with a schema; without one it has no rows.
+READY = "MATCH (m:Stamp) WHERE m.times = 'us' WITH 1 AS ready LIMIT 1"
+#: Stands for an absent time in comparisons: before every time.
+NEVER = -(2**62)
 
 # Answers that speak of the server's state, not of what was asked (several come as plain errors).
 _OUTAGE = re.compile(

@@ -66,7 +66,12 @@ def related(graph: Any, kind: Kind, key: Key, relation: str, when: object = None
 
 
 def state_map(properties: dict[str, Any], entries: list[list]) -> dict[str, Any]:
-    """Give the properties of a State as callers see them; `entries`: pairs of a rank and an id."""
+    """Give the properties of a State as callers see them; `entries`: pairs of a rank and an id.
+
+    Raises SchemaMissing where the State has no microseconds yet.
+    """
+    if "valid_from:us" not in properties:
+        raise SchemaMissing
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         base, mark, what = name.partition(":")

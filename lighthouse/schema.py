@@ -57,7 +57,7 @@ def ensure_schema(
         raise ValueError(f"entry_dimensions must be a whole number from 0 to {MOST_DIMENSIONS}")
     reached = reach(kinds)
     deadline = time.monotonic() + wait_seconds
-    tell(graph, "MERGE (m:Stamp) ON CREATE SET m.id = $id, m.times = 'us'", {"id": str(uuid.uuid4())})
+    tell(graph, "MERGE (m:Stamp) ON CREATE SET m.id = $id", {"id": str(uuid.uuid4())})
     _drop_replaced(graph, deadline)
     _make_indexes(graph, reached, entry_dimensions, deadline)
     _make_constraints(graph, [*_UNIQUE, *((kind.label, kind.key) for kind in reached)], deadline)

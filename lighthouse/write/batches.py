@@ -11,6 +11,7 @@ from lighthouse.kinds import Kind
 from lighthouse.queries import speaks_of_content, tell
 from lighthouse.values import Key
 from lighthouse.write.edges import late_from, turn_edges
+from lighthouse.write.forward import Writes, judge
 from lighthouse.write.pictures import Picture, read_edges, read_pictures
 from lighthouse.write.rows import Row
 from lighthouse.write.splice import Change, Writer, splice
@@ -42,6 +43,7 @@ class Batch:
         self._graph = graph
         self._kind = kind
         self._writer = writer
+        self._hot = Writes(graph, kind, writer.by, writer.provenance, writer.recorded)
         self._tries = PARTIAL_TRIES if partial else FULL_TRIES
         self.settled: list[tuple[int, str, str | None]] = []
         self.refused: list[Refused] = []
@@ -61,6 +63,9 @@ class Batch:
 
     def _try(self, waiting: dict[Key, list[Row]]) -> dict[Key, list[Row]]:
         """Read, decide and write once; give the rows of the entities that others moved meanwhile."""
+        waiting, moved = self._go_forward(waiting)
+        if not waiting:
+            return moved
         pictures = read_pictures(self._graph, self._kind, waiting)
         decided = {
             key: [(row, *pictures[key].timeline.take(row)) for row in rows] for key, rows in waiting.items()
@@ -69,8 +74,33 @@ class Batch:
         self._settle(decided, [key for key in waiting if key not in changes])
         if changes and splice(self._graph, self._kind, self._writer, changes):
             self._settle(decided, changes)
-            return {}
-        return {key: waiting[key] for key in changes if not self._write_alone(key, changes, decided)}
+            return moved
+        return moved | {key: waiting[key] for key in changes if not self._write_alone(key, changes, decided)}
+
+    def _go_forward(self, waiting: dict[Key, list[Row]]) -> tuple[dict[Key, list[Row]], dict[Key, list[Row]]]:
+        """Settle the entities with one full row on the hot path; give the others, and the moved ones."""
+        singles = [own[0] for own in waiting.values() if len(own) == 1 and own[0].content and not own[0].entry]
+        if not singles:
+            return waiting, {}
+        forward = judge(self._graph, self._kind, singles)
+        self.settled += [(row.place, status, None) for row, status in forward.settled if status == "unchanged"]
+        for row, status in forward.settled:
+            if status != "unchanged":
+                self._answer(row, status, None)
+        moved: dict[Key, list[Row]] = {}
+        for write, rows, status in (
+            (self._hot.create, forward.created, "created"),
+            (self._hot.change, forward.changed, "changed"),
+            (self._hot.see, forward.seen, "unchanged"),
+        ):
+            for part in _parts(rows):
+                moved |= self._note(part, set(write(part)), status)
+        done = {row.key for row in singles} - {row.key for row in forward.others}
+        return {key: own for key, own in waiting.items() if key not in done}, moved
+
+    def _note(self, rows: list[tuple], written: set[int], status: str) -> dict[Key, list[Row]]:
+        self.settled += [(row.place, status, None) for row, *_ in rows if row.place in written]
+        return {row.key: [row] for row, *_ in rows if row.place not in written}
 
     def _write_alone(self, key: Key, changes: dict[Key, Change], decided: dict[Key, list[tuple]]) -> bool:
         alone = {key: changes[key]}
@@ -131,6 +161,13 @@ class Batch:
             raise Unavailable("other writers move the same entities without end")
         for row in rows:
             self._answer(row, "busy", "other writers moved the entity each time it was tried: send it again")
+
+
+def _parts(rows: list[tuple]) -> Iterable[list[tuple]]:
+    """Part rows so that those whose relations end go apart: finding their edges costs the others."""
+    ending = [one for one in rows if one[0].before and one[0].before != one[0].content.targets]
+    staying = [one for one in rows if not (one[0].before and one[0].before != one[0].content.targets)]
+    return [part for part in (staying, ending) if part]
 
 
 def _by_entity(rows: list[Row]) -> dict[Key, list[Row]]:

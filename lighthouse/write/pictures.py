@@ -5,13 +5,11 @@ from typing import Any
 
 from lighthouse.errors import SchemaMissing
 from lighthouse.kinds import RESERVED, Kind
-from lighthouse.queries import ask
+from lighthouse.queries import READY, ask
 from lighthouse.values import Key
 from lighthouse.write.edges import Edge, Edges, Origin
 from lighthouse.write.rows import Content, Row, Targets, make_content
 from lighthouse.write.timeline import Timeline, Version
-
-READY = "MATCH (m:Stamp) WHERE m.times = 'us' WITH 1 AS ready LIMIT 1 "
 
 
 @dataclass(slots=True)
@@ -67,7 +65,7 @@ def _read_current(graph: Any, kind: Kind, keys: list[Key], whole: bool) -> dict[
     if not keys:
         return {}
     text = (
-        f"{READY}UNWIND $keys AS k OPTIONAL MATCH (e:`{kind.label}` {{`{kind.key}`: k}}) WITH k, e"
+        f"{READY} UNWIND $keys AS k OPTIONAL MATCH (e:`{kind.label}` {{`{kind.key}`: k}}) WITH k, e"
         f" OPTIONAL MATCH (s) WHERE id(s) = e.`state:id` RETURN k, e.`state:rev`, {_columns(kind, 's', whole)}"
     )
     rows = ask(graph, text, {"keys": keys})

@@ -40,7 +40,10 @@ class Content:
 
 @dataclass(slots=True)
 class Row:
-    """A checked row. `content` is None for a partial one, which only names what changes."""
+    """A checked row. `content` is None for a partial one, which only names what changes.
+
+    `before`: the relations of the current State, once they were read.
+    """
 
     place: int
     key: Key
@@ -51,6 +54,7 @@ class Row:
     values: dict[str, Any]
     times: dict[str, int | None]
     targets: Targets
+    before: Targets | None = None
 
     @property
     def names(self) -> set[str]:

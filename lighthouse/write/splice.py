@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from lighthouse.kinds import Kind
-from lighthouse.queries import tell
+from lighthouse.queries import NEVER, tell
 from lighthouse.values import Key
 from lighthouse.write.columns import Columns, instant
 from lighthouse.write.edges import Edges, Origin
 from lighthouse.write.pictures import Picture
 from lighthouse.write.timeline import Timeline, Version
 
-# Stands for "no seen_last" in comparisons: before every time.
-_NEVER = -(2**62)
 # The first cell of a fresh State's own columns.
 _FIRST = 12
 
@@ -81,7 +79,7 @@ class _Query:
             for key, change in changes.items()
         ]
         known = [
-            [node, start, _NEVER if seen is None else seen]
+            [node, start, NEVER if seen is None else seen]
             for change in changes.values()
             for node, start, seen in change.picture.known
         ]
@@ -94,7 +92,7 @@ class _Query:
         if known:
             self._parts.append(
                 "UNWIND $known AS r MATCH (s) WHERE id(s) = r[0] WITH r, s WHERE s.`valid_from:us` = r[1]"
-                f" AND coalesce(s.`seen_last:us`, {_NEVER}) = r[2]"
+                f" AND coalesce(s.`seen_last:us`, {NEVER}) = r[2]"
                 f" WITH count(r) AS same WHERE same = {len(known)}"
             )
 

@@ -77,11 +77,12 @@ class Timeline:
         if held and held.fp == content.fp:
             held.see(t)
             return "unchanged"
-        if held and place == len(self.versions) - 1 and t > held.start and (held.seen is None or t > held.seen):
-            return self._append(row, content, None, "changed")
+        if held is self.versions[-1]:
+            status = on_current(t, held.start, held.seen, False)
+            return self._append(row, content, None, status) if status == "changed" else status
         if held and t in (held.start, held.seen):
             return "conflict"
-        if place == len(self.versions) - 1 or (held and held.seen is not None and held.seen > t):
+        if held and held.seen is not None and held.seen > t:
             return "stale"
         return self._insert(row, content, place)
 
@@ -159,6 +160,15 @@ class Timeline:
 
     def _before_current(self) -> str:
         return f"t lies before the beginning of the current State, {clock.text(self.versions[-1].start)}"
+
+
+def on_current(t: int, start: int, seen: int | None, same: bool) -> str:
+    """Judge a row at `t`, on or after the beginning of the current State and its last sighting."""
+    if same:
+        return "unchanged"
+    if t > start and (seen is None or t > seen):
+        return "changed"
+    return "conflict" if t in (start, seen) else "stale"
 
 
 def _version(row: Row, content: Content, start: int, end: int | None, names: set[str] | None) -> Version:
