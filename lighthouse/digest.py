@@ -35,9 +35,7 @@ def _lines(graph: Any, kind: Kind) -> Iterable[str]:
     """Write the history of each entity of a kind as one line of JSON."""
     found = ask(graph, f"MATCH (e:`{kind.label}`) RETURN max(id(e))")
     for first in range(0, (found[0][0] if found and found[0][0] is not None else -1) + 1, _STEP):
-        text = (
-            f"MATCH (e:`{kind.label}`) WHERE id(e) >= $first AND id(e) < $end RETURN id(e), e.`{kind.key}`"
-        )
+        text = f"MATCH (e:`{kind.label}`) WHERE id(e) >= $first AND id(e) < $end RETURN id(e), e.`{kind.key}`"
         page = ask(graph, text, {"first": first, "end": first + _STEP})
         states = _states(graph, [row[0] for row in page])
         windows = {row[0]: {} for row in page}
@@ -56,9 +54,7 @@ def _states(graph: Any, nodes: list[int]) -> dict[int, list]:
     )
     found: dict[int, list] = {}
     for node, properties in _pages(graph, text, nodes):
-        told = {
-            name: value for name, value in _told(properties).items() if name not in _LEFT_OUT
-        }
+        told = {name: value for name, value in _told(properties).items() if name not in _LEFT_OUT}
         found.setdefault(node, []).append(told)
     for told in found.values():
         told.sort(key=lambda state: state["valid_from"])

@@ -16,9 +16,11 @@ RESERVED = frozenset(
     {"fp", "valid_from", "valid_to", "recorded_at", "by", "seen_last", "entry", "words", "provenance"}
 )
 _LABELS = frozenset(
-    "State WriteFailure Task Agent Episode Entry Handoff Lesson Playbook Step Trigger Entity Stamp"
-    " Session Message Reference Forgotten".split()
-)
+    {
+        "State", "WriteFailure", "Task", "Agent", "Episode", "Entry", "Handoff", "Lesson", "Playbook", "Step",
+        "Trigger", "Entity", "Stamp", "Session", "Message", "Reference", "Forgotten",
+    }
+)  # fmt: skip
 _EDGES = frozenset({"HAS_STATE", "NEXT"})
 
 
@@ -113,7 +115,7 @@ def _targets(kind: Kind, relations: object) -> dict[str, Kind]:
             raise ValueError(f"the relation {edge!r} must be a letter or _, then letters, digits, _")
         if edge in _EDGES:
             raise ValueError(f"the relation {edge} belongs to the library")
-        if target is not SELF and target != SELF and not isinstance(target, Kind):
+        if target != SELF and not isinstance(target, Kind):
             raise TypeError(f"the relation {edge} must point at a Kind or at SELF")
         targets[edge] = target if isinstance(target, Kind) else kind
     return targets

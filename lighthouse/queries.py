@@ -28,9 +28,7 @@ _OUTAGE = re.compile(
 )
 # Answers that speak of what was sent: a constraint, a type, a value.
 _CONTENT = re.compile(
-    r"constraint violation|type mismatch|property values can only|errmsg|failed to parse|invalid|expected"
-    r"|unable to|cannot|encountered|unknown function|not defined|must be",
-    re.IGNORECASE,
+    r"constraint violation|mandatory constraint|property values can only|type mismatch", re.IGNORECASE
 )
 _EMPTY_KEY = "empty key"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

@@ -10,7 +10,10 @@ from lighthouse.queries import PAGE, ask
 from lighthouse.values import Key, check_key
 
 # The entries of a State, each with the place that it has among them.
-_EVIDENCE = "OPTIONAL MATCH (s)-[f:FROM]->(n:Entry) WITH s, start, collect([coalesce(f.`at:us`, -1), n.id]) AS entries"
+_EVIDENCE = (
+    "OPTIONAL MATCH (s)-[f:FROM]->(n:Entry)"
+    " WITH s, start, collect([coalesce(f.`at:us`, -1), n.id]) AS entries"
+)
 
 
 def history(graph: Any, kind: Kind, key: Key) -> list[dict[str, Any]]:

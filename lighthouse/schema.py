@@ -37,6 +37,7 @@ _RANGE = (
     ("Episode", "closed_at:us"),
 )
 _REPLACED = (("State", "valid_from"), ("Episode", "opened_at"), ("Episode", "closed_at"))
+_CONSTRAINTS = "CALL db.constraints() YIELD label, properties, status RETURN label, properties, status"
 #: Seconds between two looks at what is still building.
 _LOOK = 0.02
 
@@ -89,7 +90,9 @@ def _make_vector_index(graph: Any, label: str, size: int, deadline: float) -> No
             if known != size:
                 raise RuntimeError(f"the vectors of {label} have {known} dimensions, not {size}")
             return
-    options = f"{{dimension: {size}, similarityFunction: 'cosine', M: 16, efConstruction: 200, efRuntime: 100}}"
+    options = (
+        f"{{dimension: {size}, similarityFunction: 'cosine', M: 16, efConstruction: 200, efRuntime: 100}}"
+    )
     _make(
         lambda: tell(graph, f"CREATE VECTOR INDEX FOR (n:`{label}`) ON (n.vector) OPTIONS {options}"),
         deadline,
@@ -97,12 +100,12 @@ def _make_vector_index(graph: Any, label: str, size: int, deadline: float) -> No
 
 
 def _make_constraints(graph: Any, wanted: list[tuple[str, str]], deadline: float) -> None:
-    rows = ask(graph, "CALL db.constraints() YIELD label, properties, status RETURN label, properties, status")
+    rows = ask(graph, _CONSTRAINTS)
     there = {(row[0], row[1][0]) for row in rows if row[2] != "FAILED"}
     for label, name in dict.fromkeys(wanted):
         if (label, name) not in there:
-            command = ("GRAPH.CONSTRAINT", "CREATE", graph.name, "UNIQUE", "NODE", label, "PROPERTIES", 1, name)
-            _make(lambda: graph.execute_command(*command), deadline)  # noqa: B023
+            unique = ("UNIQUE", "NODE", label, "PROPERTIES", 1, name)
+            _make(lambda: graph.execute_command("GRAPH.CONSTRAINT", "CREATE", graph.name, *unique), deadline)  # noqa: B023
 
 
 def _make(make: Callable[[], Any], deadline: float) -> None:
@@ -142,9 +145,7 @@ def _wait(graph: Any, deadline: float) -> None:
 
 def _not_ready(graph: Any) -> list[tuple[str, str]]:
     indexes = ask(graph, "CALL db.indexes() YIELD label, status RETURN label, status")
-    constraints = ask(
-        graph, "CALL db.constraints() YIELD label, properties, status RETURN label, properties, status"
-    )
+    constraints = ask(graph, _CONSTRAINTS)
     return [(f"index on {row[0]}", row[1]) for row in indexes if row[1] != "OPERATIONAL"] + [
         (f"constraint on {row[0]}.{row[1][0]}", row[2]) for row in constraints if row[2] != "OPERATIONAL"
     ]

@@ -18,6 +18,8 @@ _LABELS = (
     "WriteFailure",
 )  # fmt: skip
 
+_NODE = "MATCH (n) WHERE id(n) = r[0]"
+
 
 def upgrade(graph: Any, kinds: Iterable[Kind]) -> None:
     """Give a graph what this version relies on, and note it on the Stamp; nothing where it is noted.
@@ -45,7 +47,7 @@ def _give_times(graph: Any) -> None:
     for label in _LABELS:
         for span in _spans(graph, label):
             rows = ask(graph, f"MATCH (n:{label}) WHERE {_within('n')} RETURN id(n), properties(n)", span)
-            _set(graph, "MATCH (n) WHERE id(n) = r[0]", "n", [([node], _additions(own)) for node, own in rows])
+            _set(graph, _NODE, "n", [([node], _additions(own)) for node, own in rows])
     for span in _spans(graph, None):
         rows = ask(
             graph,
@@ -84,14 +86,14 @@ def _point_at_current(graph: Any, keys: dict[str, str]) -> None:
             span,
         )
         current = [([entity], {"state:id": state}) for entity, state, _, is_open in states if is_open]
-        _set(graph, "MATCH (n) WHERE id(n) = r[0]", "n", current)
+        _set(graph, _NODE, "n", current)
         edges = ask(
             graph,
             f"{entities}-[o]->(y:Entity) WHERE o.valid_from IS NOT NULL RETURN id(e), type(o), labels(y),"
             " properties(y), o.`valid_from:us`, o.`valid_to:us`",
             span,
         )
-        _set(graph, "MATCH (n) WHERE id(n) = r[0]", "n", list(_targets(states, edges, keys)))
+        _set(graph, _NODE, "n", list(_targets(states, edges, keys)))
 
 
 def _targets(states: list, edges: list, keys: dict[str, str]) -> Iterator[tuple[list[int], dict[str, list]]]:
@@ -122,7 +124,7 @@ def _number_entries(graph: Any) -> None:
     ordered = sorted(rows, key=lambda row: (row[0] or 0, row[1]))
     numbered = [([node], {"serial": last + place}) for place, (_, _, node) in enumerate(ordered, 1)]
     for start in range(0, len(numbered), _STEP):
-        _set(graph, "MATCH (n) WHERE id(n) = r[0]", "n", numbered[start : start + _STEP])
+        _set(graph, _NODE, "n", numbered[start : start + _STEP])
     if numbered or last:
         tell(graph, "MATCH (m:Stamp) SET m.entries = $count", {"count": last + len(numbered)})
 
@@ -135,7 +137,7 @@ def _own_messages(graph: Any) -> None:
             for node, user, text in rows
             if not (text or "").startswith(user_word(user))
         ]
-        _set(graph, "MATCH (n) WHERE id(n) = r[0]", "n", owned)
+        _set(graph, _NODE, "n", owned)
 
 
 def _spans(graph: Any, label: str | None) -> Iterator[dict[str, int]]:

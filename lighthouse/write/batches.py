@@ -17,6 +17,7 @@ from lighthouse.write.rows import Row
 from lighthouse.write.splice import Change, Writer, splice
 
 Receipt = dict[str, Any]
+Entities = dict[Key, list[Row]]
 
 #: Times an entity that other writers move is read again: a partial row is then `busy`.
 PARTIAL_TRIES = 5
@@ -61,7 +62,7 @@ class Batch:
             return
         self._give_up([row for own in waiting.values() for row in own])
 
-    def _try(self, waiting: dict[Key, list[Row]]) -> dict[Key, list[Row]]:
+    def _try(self, waiting: Entities) -> Entities:
         """Read, decide and write once; give the rows of the entities that others moved meanwhile."""
         waiting, moved = self._go_forward(waiting)
         if not waiting:
@@ -75,19 +76,24 @@ class Batch:
         if changes and splice(self._graph, self._kind, self._writer, changes):
             self._settle(decided, changes)
             return moved
-        return moved | {key: waiting[key] for key in changes if not self._write_alone(key, changes, decided)}
+        left = [key for key in changes if not self._write_alone(key, changes, decided)]
+        return moved | {key: waiting[key] for key in left}
 
-    def _go_forward(self, waiting: dict[Key, list[Row]]) -> tuple[dict[Key, list[Row]], dict[Key, list[Row]]]:
+    def _go_forward(self, waiting: Entities) -> tuple[Entities, Entities]:
         """Settle the entities with one full row on the hot path; give the others, and the moved ones."""
-        singles = [own[0] for own in waiting.values() if len(own) == 1 and own[0].content and not own[0].entry]
+        singles = [
+            own[0] for own in waiting.values() if len(own) == 1 and own[0].content and not own[0].entry
+        ]
         if not singles:
             return waiting, {}
         forward = judge(self._graph, self._kind, singles)
-        self.settled += [(row.place, status, None) for row, status in forward.settled if status == "unchanged"]
+        self.settled += [
+            (row.place, status, None) for row, status in forward.settled if status == "unchanged"
+        ]
         for row, status in forward.settled:
             if status != "unchanged":
                 self._answer(row, status, None)
-        moved: dict[Key, list[Row]] = {}
+        moved: Entities = {}
         for write, rows, status in (
             (self._hot.create, forward.created, "created"),
             (self._hot.change, forward.changed, "changed"),
@@ -98,7 +104,7 @@ class Batch:
         done = {row.key for row in singles} - {row.key for row in forward.others}
         return {key: own for key, own in waiting.items() if key not in done}, moved
 
-    def _note(self, rows: list[tuple], written: set[int], status: str) -> dict[Key, list[Row]]:
+    def _note(self, rows: list[tuple], written: set[int], status: str) -> Entities:
         self.settled += [(row.place, status, None) for row, *_ in rows if row.place in written]
         return {row.key: [row] for row, *_ in rows if row.place not in written}
 
@@ -111,9 +117,7 @@ class Batch:
 
     def _changes(self, pictures: dict[Key, Picture]) -> dict[Key, Change]:
         touched = {key: picture for key, picture in pictures.items() if _touched(picture)}
-        since = {
-            key: t for key, picture in touched.items() if (t := late_from(picture.timeline)) is not None
-        }
+        since = {key: t for key, picture in touched.items() if (t := late_from(picture.timeline)) is not None}
         stored = read_edges(self._graph, self._kind, since) if since else {}
         return {
             key: Change(picture, turn_edges(picture.timeline, stored.get(key, {})))
@@ -170,8 +174,8 @@ def _parts(rows: list[tuple]) -> Iterable[list[tuple]]:
     return [part for part in (staying, ending) if part]
 
 
-def _by_entity(rows: list[Row]) -> dict[Key, list[Row]]:
-    entities: dict[Key, list[Row]] = {}
+def _by_entity(rows: list[Row]) -> Entities:
+    entities: Entities = {}
     for row in rows:
         entities.setdefault(row.key, []).append(row)
     return entities

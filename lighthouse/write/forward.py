@@ -108,7 +108,8 @@ class Writes:
             rows,
             columns,
             f"{self._current('c')}{gone}"
-            f" CREATE (e)-[:HAS_STATE]->(s:State {{fp: r[4], {_BEGUN}, {_WRITTEN}{columns.state()}}})<-[:NEXT]-(c)"
+            f" CREATE (e)-[:HAS_STATE]->(s:State {{fp: r[4], {_BEGUN}, {_WRITTEN}{columns.state()}}})"
+            "<-[:NEXT]-(c)"
             " SET c.valid_to = s.valid_from, c.`valid_to:us` = r[3],"
             f" e = {{{own}{columns.entity()}}} {closed} {opened}",
         )
@@ -167,9 +168,8 @@ class Writes:
 
     def _cells(self, row: Row, state: int | None, seen: int | None, columns: Columns | None) -> list:
         content = row.content
-        cells = [
-            row.key, row.place, clock.seconds(row.t), row.t, content.fp, state, NEVER if seen is None else seen,
-        ]  # fmt: skip
+        last = NEVER if seen is None else seen
+        cells = [row.key, row.place, clock.seconds(row.t), row.t, content.fp, state, last]
         if columns is None:
             return cells
         for edge, targets in content.targets.items():

@@ -66,7 +66,8 @@ def _read_current(graph: Any, kind: Kind, keys: list[Key], whole: bool) -> dict[
         return {}
     text = (
         f"{READY} UNWIND $keys AS k OPTIONAL MATCH (e:`{kind.label}` {{`{kind.key}`: k}}) WITH k, e"
-        f" OPTIONAL MATCH (s) WHERE id(s) = e.`state:id` RETURN k, e.`state:rev`, {_columns(kind, 's', whole)}"
+        " OPTIONAL MATCH (s) WHERE id(s) = e.`state:id`"
+        f" RETURN k, e.`state:rev`, {_columns(kind, 's', whole)}"
     )
     rows = ask(graph, text, {"keys": keys})
     if not rows:
@@ -107,7 +108,8 @@ def _neighbours_text(kind: Kind, whole: bool) -> str:
     return (
         f"UNWIND $rows AS r MATCH (e:`{kind.label}` {{`{kind.key}`: r[0]}}) WITH r, e"
         " MATCH (c) WHERE id(c) = e.`state:id` WITH r, c"
-        " CALL { WITH r, c OPTIONAL MATCH (c)<-[:NEXT*0..]-(s) WHERE s.`valid_from:us` <= r[1] RETURN s LIMIT 1 }"
+        " CALL { WITH r, c OPTIONAL MATCH (c)<-[:NEXT*0..]-(s) WHERE s.`valid_from:us` <= r[1]"
+        " RETURN s LIMIT 1 }"
         " WITH r, s OPTIONAL MATCH (s)-[:NEXT]->(n)"
         f" RETURN r[0], {_columns(kind, 's', whole)}, {_columns(kind, 'n', whole)}"
     )
@@ -138,9 +140,7 @@ def _width(kind: Kind, whole: bool) -> int:
 
 def _version(kind: Kind, state: list, whole: bool) -> Version:
     node, fp, start, end, seen = state[:5]
-    targets: Targets = {
-        edge: tuple(state[5 + place] or ()) for place, edge in enumerate(kind.relations)
-    }
+    targets: Targets = {edge: tuple(state[5 + place] or ()) for place, edge in enumerate(kind.relations)}
     version = Version(node, fp, start, end, seen, targets)
     if whole:
         names, properties = state[5 + len(kind.relations) :]

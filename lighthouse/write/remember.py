@@ -8,7 +8,7 @@ from lighthouse.failures import Failure, keep_failures
 from lighthouse.kinds import Kind
 from lighthouse.queries import ask
 from lighthouse.values import Key, check_name, is_key
-from lighthouse.write.batches import Batch, Refused, Receipt
+from lighthouse.write.batches import Batch, Receipt, Refused
 from lighthouse.write.rows import Row, check_row, key_of
 from lighthouse.write.splice import Writer
 
@@ -93,9 +93,7 @@ def _take(graph: Any, kind: Kind, rows: Iterable[dict], writer: Writer, partial:
     return [_plain(receipt) for receipt in receipts]
 
 
-def _with_evidence(
-    graph: Any, rows: list[Row], receipts: list[Receipt], refused: list[Refused]
-) -> list[Row]:
+def _with_evidence(graph: Any, rows: list[Row], receipts: list[Receipt], refused: list[Refused]) -> list[Row]:
     """Leave out the rows whose entry does not exist; looked up once for the whole call."""
     named = list(dict.fromkeys(row.entry for row in rows if row.entry is not None))
     if not named:

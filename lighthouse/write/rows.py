@@ -101,8 +101,8 @@ def merge(kind: Kind, base: Content | None, row: Row) -> Content:
     times = {**(base.times if base else {}), **row.times}
     targets = {**(base.targets if base else {}), **row.targets}
     values, times = _without_nulls(values), _without_nulls(times)
-    if len(values) + len(times) > MOST_VALUES:
-        raise ValueError(f"values would have {len(values) + len(times)} entries, at most {MOST_VALUES} are kept")
+    if (size := len(values) + len(times)) > MOST_VALUES:
+        raise ValueError(f"values would have {size} entries, at most {MOST_VALUES} are kept")
     return make_content(kind, values, times, targets)
 
 

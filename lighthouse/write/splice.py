@@ -58,9 +58,8 @@ class _Query:
         self._kind = kind
         self._entity = f"`{kind.label}` {{`{kind.key}`: r[0]}}"
         text, us = instant(writer.recorded)
-        self.params: dict[str, Any] = {
-            "by": writer.by, "provenance": writer.provenance, "now": text, "us": us, "stamp": str(uuid.uuid4())
-        }  # fmt: skip
+        self.params: dict[str, Any] = {"by": writer.by, "provenance": writer.provenance}
+        self.params |= {"now": text, "us": us, "stamp": str(uuid.uuid4())}
         self._parts: list[str] = []
 
     @property
@@ -70,13 +69,17 @@ class _Query:
     def _add(self, name: str, rows: list, text: str) -> None:
         if rows:
             self.params[name] = rows
-            self._parts.append(f"UNWIND ${name} AS r {text} WITH count(*) AS done")
+            self._call(f"UNWIND ${name} AS r {text}")
+
+    def _call(self, text: str) -> None:
+        # A subquery, since an aggregate would go on with one row where the guard has left none.
+        self._parts.append(f"CALL {{ {text} RETURN count(*) AS done{len(self._parts)} }}")
 
     def guard(self, changes: dict[Key, Change]) -> None:
         """Go on only where each entity and each State read is as it was."""
         entities = [
-            [key, -1 if change.picture.current is None else change.picture.current, change.picture.rev]
-            for key, change in changes.items()
+            [key, -1 if picture.current is None else picture.current, picture.rev]
+            for key, picture in ((key, change.picture) for key, change in changes.items())
         ]
         known = [
             [node, start, NEVER if seen is None else seen]
@@ -95,6 +98,7 @@ class _Query:
                 f" AND coalesce(s.`seen_last:us`, {NEVER}) = r[2]"
                 f" WITH count(r) AS same WHERE same = {len(known)}"
             )
+        self._parts.append("WITH localdatetime($now) AS now")
 
     def bear(self, changes: dict[Key, Change]) -> None:
         """Make the entities without State; count up the others, which makes other writers look again."""
@@ -151,19 +155,19 @@ class _Query:
             for version in change.picture.timeline.versions
             if version.id is not None and version.joined
         ]
-        columns = Columns(self._kind, (version.content for _, version, _ in joined), 7)
+        columns = Columns(self._kind, (version.content for _, version, _ in joined), 5)
         # The whole map is set anew, so that names that went are gone; what the columns lack is kept.
         kept = ("valid_from", "valid_to", "seen_last", "recorded_at")
         own = "".join(f", {name}: s.{name}, `{name}:us`: s.`{name}:us`" for name in kept)
         self._add(
             "joined",
             [
-                [key, version.id, version.fp, sorted(version.names), current, None, None]
-                + columns.row(version.content)
+                [key, version.id, version.fp, sorted(version.names), current, *columns.row(version.content)]
                 for key, version, current in joined
             ],
             f"MATCH (e:{self._entity}) WITH r, e MATCH (s) WHERE id(s) = r[1]"
-            f" SET s = {{fp: r[2], `partial:names`: r[3], by: s.by, provenance: s.provenance{own}{columns.state()}}}"
+            " SET s = {fp: r[2], `partial:names`: r[3], by: s.by, provenance: s.provenance"
+            f"{own}{columns.state()}}}"
             " FOREACH (_ IN CASE WHEN r[4] THEN [1] ELSE [] END |"
             f" SET e = {{`{self._kind.key}`: r[0], `state:id`: id(s), `state:rev`: e.`state:rev`"
             f"{columns.entity()}}})",
@@ -174,7 +178,7 @@ class _Query:
         rows = [[before.id] for timeline in _timelines(changes) for before in _parted(timeline)]
         self._add("parted", rows, "MATCH (s) WHERE id(s) = r[0] WITH s MATCH (s)-[n:NEXT]->() DELETE n")
         if rows:
-            self._parts.append("MATCH (m:Stamp) SET m.id = $stamp WITH count(*) AS done")
+            self._call("MATCH (m:Stamp) SET m.id = $stamp")
 
     def make_states(self, changes: dict[Key, Change]) -> None:
         """Make the new States, hang them into the chain and move the entity to the current one."""
@@ -183,13 +187,15 @@ class _Query:
             return
         columns = Columns(self._kind, (version.content for _, version, *_ in fresh), _FIRST)
         self.params |= {"fresh": [_cells(columns, *one) for one in fresh], "links": links}
-        self._parts.append(
-            f"WITH localdatetime($now) AS now UNWIND $fresh AS r MATCH (e:{self._entity}) WITH now, r, e"
+        text = (
+            f"WITH now UNWIND $fresh AS r MATCH (e:{self._entity}) WITH now, r, e"
             " OPTIONAL MATCH (p) WHERE id(p) = r[1] WITH now, r, e, p"
             " OPTIONAL MATCH (n) WHERE id(n) = r[2] WITH now, r, e, p, n"
-            " CREATE (e)-[:HAS_STATE]->(s:State {fp: r[4], valid_from: localdatetime(r[5]), `valid_from:us`: r[6],"
-            " valid_to: localdatetime(r[7]), `valid_to:us`: r[8], seen_last: localdatetime(r[9]),"
-            " `seen_last:us`: r[10], recorded_at: now, `recorded_at:us`: $us, by: $by, provenance: $provenance,"
+            " CREATE (e)-[:HAS_STATE]->(s:State {fp: r[4],"
+            " valid_from: localdatetime(r[5]), `valid_from:us`: r[6],"
+            " valid_to: localdatetime(r[7]), `valid_to:us`: r[8],"
+            " seen_last: localdatetime(r[9]), `seen_last:us`: r[10],"
+            " recorded_at: now, `recorded_at:us`: $us, by: $by, provenance: $provenance,"
             f" `partial:names`: r[11]{columns.state()}}})"
             " FOREACH (x IN CASE WHEN p IS NULL THEN [] ELSE [p] END | CREATE (x)-[:NEXT]->(s))"
             " FOREACH (x IN CASE WHEN n IS NULL THEN [] ELSE [n] END | CREATE (s)-[:NEXT]->(x))"
@@ -201,11 +207,11 @@ class _Query:
         )
         if proof:
             self.params["proof"] = proof
-            self._parts.append(
-                "WITH made UNWIND $proof AS r MATCH (n:Entry {id: r[1]})"
+            text += (
+                " WITH made UNWIND $proof AS r MATCH (n:Entry {id: r[1]})"
                 " FOREACH (s IN [made[r[0]]] | CREATE (s)-[:FROM {`at:us`: r[2]}]->(n))"
             )
-        self._parts.append("WITH count(*) AS done")
+        self._call(text)
 
     def prove_stored(self, changes: dict[Key, Change]) -> None:
         """Link stored States to the entries of late rows that said the same."""

@@ -1,0 +1,1 @@
+"""How fast is it, as ratios to what the database itself can do in the same run."""
