@@ -8,6 +8,9 @@ LONGEST_TIME = 64
 #: Microseconds that a time may lie ahead of the clock (5 minutes).
 AHEAD = 5 * 60 * 1_000_000
 
+# The engine (4.22.1) cannot read 1969-12-31T23:59:59, whose count of seconds is -1, its sign of an
+# error. The readable form is a second off there; the microseconds beside it are right.
+_LAST_BEFORE_1970 = "1969-12-31T23:59:58"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Later Pythons read hour 24 as the next day; here it is no time on every version.
 _HOUR_24 = re.compile(r"(\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d-?\d?).24")
@@ -71,6 +74,8 @@ def text(us: int) -> str:
 
 def seconds(us: int) -> str:
     """Write a count of microseconds for the engine's `localdatetime`: whole seconds, UTC."""
+    if -1_000_000 <= us < 0:
+        return _LAST_BEFORE_1970
     return moment(us).isoformat()[:19]
 
 

@@ -10,6 +10,7 @@ from lighthouse.errors import Unavailable
 from lighthouse.kinds import Kind
 from lighthouse.queries import speaks_of_content, tell
 from lighthouse.values import Key
+from lighthouse.write.columns import MOST_NAMES
 from lighthouse.write.edges import late_from, turn_edges
 from lighthouse.write.forward import Writes, judge
 from lighthouse.write.pictures import Picture, read_edges, read_pictures
@@ -73,11 +74,17 @@ class Batch:
         }
         changes = self._changes(pictures)
         self._settle(decided, [key for key in waiting if key not in changes])
-        if changes and splice(self._graph, self._kind, self._writer, changes):
-            self._settle(decided, changes)
-            return moved
-        left = [key for key in changes if not self._write_alone(key, changes, decided)]
+        left = [key for part in _by_names(changes) for key in self._splice(part, decided)]
         return moved | {key: waiting[key] for key in left}
+
+    def _splice(self, changes: dict[Key, Change], decided: dict[Key, list[tuple]]) -> list[Key]:
+        """Write changes together, else one by one; give the entities that others moved meanwhile."""
+        if splice(self._graph, self._kind, self._writer, changes):
+            self._settle(decided, changes)
+            return []
+        if len(changes) == 1:
+            return list(changes)
+        return [key for one, change in changes.items() for key in self._splice({one: change}, decided)]
 
     def _go_forward(self, waiting: Entities) -> tuple[Entities, Entities]:
         """Settle the entities with one full row on the hot path; give the others, and the moved ones."""
@@ -186,6 +193,22 @@ def _probe(graph: Any) -> None:
         tell(graph, "MATCH (m:Stamp) SET m.id = m.id RETURN 1")
     except ResponseError as error:
         raise Unavailable(f"the database cannot take queries now: {error}") from error
+
+
+def _by_names(changes: dict[Key, Change]) -> Iterable[dict[Key, Change]]:
+    """Part changes by the names of the values that they write."""
+    part: dict[Key, Change] = {}
+    names: set[str] = set()
+    for key, change in changes.items():
+        contents = [version.content for version in change.picture.timeline.versions if version.content]
+        own = {name for content in contents for name in content.values}
+        if part and len(names | own) > MOST_NAMES:
+            yield part
+            part, names = {}, set()
+        part[key] = change
+        names |= own
+    if part:
+        yield part
 
 
 def _touched(picture: Picture) -> bool:

@@ -8,8 +8,8 @@ from lighthouse.kinds import Kind
 from lighthouse.values import exact, words
 from lighthouse.write.rows import Content
 
-#: Columns of one query. A batch whose contents name more is written in several.
-MOST_COLUMNS = 256
+#: Names of values in one query, which become columns of its text; rows that name more go into several.
+MOST_NAMES = 256
 
 
 class Columns:

@@ -9,6 +9,7 @@ from lighthouse.kinds import Kind
 from lighthouse.queries import ask
 from lighthouse.values import Key, check_name, is_key
 from lighthouse.write.batches import Batch, Receipt, Refused
+from lighthouse.write.columns import MOST_NAMES
 from lighthouse.write.rows import Row, check_row, key_of
 from lighthouse.write.splice import Writer
 
@@ -113,15 +114,19 @@ def _with_evidence(graph: Any, rows: list[Row], receipts: list[Receipt], refused
 
 
 def _writes(rows: list[Row]) -> Iterable[list[Row]]:
-    """Part rows into database writes, in order, by rows and by units."""
+    """Part rows into database writes, in order, by rows, by units, and by the names of their values."""
     write: list[Row] = []
-    units = 0
+    units, names = 0, set()
     for row in rows:
-        if write and (len(write) == MOST_ROWS or units + row.load > MOST_UNITS):
+        more = row.values.keys() - names
+        full = len(write) == MOST_ROWS or units + row.load > MOST_UNITS or len(names) + len(more) > MOST_NAMES
+        if write and full:
             yield write
-            write, units = [], 0
+            write, units, names = [], 0, set()
+            more = row.values.keys()
         write.append(row)
         units += row.load
+        names |= more
     if write:
         yield write
 

@@ -58,8 +58,8 @@ class Row:
 
     @property
     def names(self) -> set[str]:
-        """The values and relations that a partial row names."""
-        return {*self.values, *self.times, *self.targets}
+        """What a partial row names: values by their name, relations by `to:` and their type."""
+        return {*self.values, *self.times, *(f"to:{edge}" for edge in self.targets)}
 
 
 def check_row(kind: Kind, place: int, given: object, latest: int, partial: bool) -> Row:

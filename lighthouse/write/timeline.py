@@ -179,7 +179,7 @@ def _version(row: Row, content: Content, start: int, end: int | None, names: set
 def _differing(known: Content, said: Content) -> set[str]:
     names = known.values.keys() | said.values.keys() | known.times.keys() | said.times.keys()
     differing = {name for name in names if not _same(known, said, name)}
-    return differing | {edge for edge in known.targets if known.targets[edge] != said.targets[edge]}
+    return differing | {f"to:{edge}" for edge in known.targets if known.targets[edge] != said.targets[edge]}
 
 
 def _same(known: Content, said: Content, name: str) -> bool:

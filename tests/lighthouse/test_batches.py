@@ -6,7 +6,7 @@ import pytest
 from falkordb import Graph
 from redis.exceptions import ResponseError
 
-from lighthouse import Kind, Unavailable, ensure_schema, history, remember, update
+from lighthouse import Kind, Unavailable, ensure_schema, history, remember, update, update_many
 
 THING = Kind("Thing")
 
@@ -143,3 +143,19 @@ def test_an_update_that_never_wins_is_busy(things: Graph) -> None:
     assert receipt["reason"]
     assert count[0] == 5
     assert _failures(things) == [["busy", "a", 1]]
+
+
+def test_rows_that_name_thousands_of_values_are_all_written(things: Graph) -> None:
+    """The names of values become text of the query, so rows with ever new names go into several queries."""
+    rows = [
+        {"key": n, "t": "2026-01-01", "values": {f"v{n}_{i}": i for i in range(200)}} for n in range(12)
+    ]
+    changes = [{"key": n, "t": "2026-01-02", "values": {f"v{n}_0": None}} for n in range(12)]
+
+    created = remember(things, THING, rows, "me")
+    changed = update_many(things, THING, changes, "me")
+
+    assert {receipt["status"] for receipt in created} == {"created"}
+    assert {receipt["status"] for receipt in changed} == {"changed"}
+    assert all(f"v{n}_199" in history(things, THING, n)[1] for n in range(12))
+    assert all(f"v{n}_0" not in history(things, THING, n)[1] for n in range(12))
