@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 #: Characters of a time given as text.
 LONGEST_TIME = 64
@@ -72,6 +73,7 @@ def text(us: int) -> str:
     return moment(us).isoformat()[:-6]
 
 
+@lru_cache(maxsize=8192)  # the rows of a batch share their times, and each is written several times
 def seconds(us: int) -> str:
     """Write a count of microseconds for the engine's `localdatetime`: whole seconds, UTC."""
     if -1_000_000 <= us < 0:
