@@ -38,7 +38,7 @@ def _lines(graph: Any, kind: Kind) -> Iterable[str]:
         text = f"MATCH (e:`{kind.label}`) WHERE id(e) >= $first AND id(e) < $end RETURN id(e), e.`{kind.key}`"
         page = ask(graph, text, {"first": first, "end": first + _STEP})
         states = _states(graph, [row[0] for row in page])
-        windows = {row[0]: {} for row in page}
+        windows: dict[int, dict[str, list]] = {row[0]: {} for row in page}
         for edge_type in kind.relations:
             _read_windows(graph, kind, edge_type, windows)
         for node, key in page:
@@ -56,8 +56,8 @@ def _states(graph: Any, nodes: list[int]) -> dict[int, list]:
     for node, properties in _pages(graph, text, nodes):
         told = {name: value for name, value in _told(properties).items() if name not in _LEFT_OUT}
         found.setdefault(node, []).append(told)
-    for told in found.values():
-        told.sort(key=lambda state: state["valid_from"])
+    for states in found.values():
+        states.sort(key=lambda state: state["valid_from"])
     return found
 
 
@@ -67,7 +67,9 @@ def _told(properties: dict[str, Any]) -> dict[str, Any]:
     return plain | exact
 
 
-def _read_windows(graph: Any, kind: Kind, edge_type: str, windows: dict[int, dict]) -> None:
+def _read_windows(
+    graph: Any, kind: Kind, edge_type: str, windows: dict[int, dict[str, list]]
+) -> None:
     key = kind.relations[edge_type].key
     text = (
         f"UNWIND $nodes AS i MATCH (e) WHERE id(e) = i WITH e MATCH (e)-[o:`{edge_type}`]->(y)"

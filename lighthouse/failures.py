@@ -84,7 +84,9 @@ def keep_failures(graph: Any, failures: Iterable[Failure]) -> None:
     kept = list(rows.values())
     for start in range(0, len(kept), _MOST):
         us = clock.present()
-        tell(graph, _KEEP, {"rows": kept[start : start + _MOST], "now": clock.seconds(us), "us": us})
+        tell(
+            graph, _KEEP, {"rows": kept[start : start + _MOST], "now": clock.seconds(us), "us": us}
+        )
 
 
 def safe_text(detail: str) -> str:

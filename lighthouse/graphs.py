@@ -20,5 +20,7 @@ def tenant(db: Any, tenant_id: str) -> Any:
     Raises ValueError unless the id is 1 to 63 of a-z, 0-9, _ and -, beginning with a letter or digit.
     """
     if not isinstance(tenant_id, str) or not _TENANT.fullmatch(tenant_id):
-        raise ValueError("a tenant id is 1 to 63 of a-z 0-9 _ -, beginning with a letter or a digit")
+        raise ValueError(
+            "a tenant id is 1 to 63 of a-z 0-9 _ -, beginning with a letter or a digit"
+        )
     return db.select_graph(f"tenant:{tenant_id}")

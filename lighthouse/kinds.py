@@ -13,7 +13,17 @@ MOST_DIMENSIONS = 4096
 
 #: Property names that a row's values may not use, besides the key.
 RESERVED = frozenset(
-    {"fp", "valid_from", "valid_to", "recorded_at", "by", "seen_last", "entry", "words", "provenance"}
+    {
+        "fp",
+        "valid_from",
+        "valid_to",
+        "recorded_at",
+        "by",
+        "seen_last",
+        "entry",
+        "words",
+        "provenance",
+    }
 )
 _LABELS = frozenset(
     {
@@ -76,7 +86,9 @@ def reach(kinds: Iterable[Kind]) -> list[Kind]:
 
 def _check_label(label: object) -> None:
     if not isinstance(label, str) or not is_identifier(label):
-        raise ValueError(f"the label {label!r} must be a letter or _, then letters, digits, _ (1 to 100)")
+        raise ValueError(
+            f"the label {label!r} must be a letter or _, then letters, digits, _ (1 to 100)"
+        )
     if label in _LABELS:
         raise ValueError(f"the label {label} belongs to the library")
     if label.endswith(("Vector", "ToEmbed")):
@@ -85,12 +97,14 @@ def _check_label(label: object) -> None:
 
 def _check_property(name: object, what: str) -> None:
     if not isinstance(name, str) or not is_identifier(name):
-        raise ValueError(f"{what}: {name!r} must be a letter or _, then letters, digits, _ (1 to 100)")
+        raise ValueError(
+            f"{what}: {name!r} must be a letter or _, then letters, digits, _ (1 to 100)"
+        )
     if name in RESERVED:
         raise ValueError(f"{what}: the name {name!r} is reserved")
 
 
-def _names(given: object, what: str) -> tuple[str, ...]:
+def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(given, str):
         raise TypeError(f"{what} must be a tuple or list of names, not one text")
     names = tuple(given)
@@ -112,7 +126,9 @@ def _targets(kind: Kind, relations: object) -> dict[str, Kind]:
     targets: dict[str, Kind] = {}
     for edge, target in relations.items():
         if not isinstance(edge, str) or not is_identifier(edge):
-            raise ValueError(f"the relation {edge!r} must be a letter or _, then letters, digits, _")
+            raise ValueError(
+                f"the relation {edge!r} must be a letter or _, then letters, digits, _"
+            )
         if edge in _EDGES:
             raise ValueError(f"the relation {edge} belongs to the library")
         if target != SELF and not isinstance(target, Kind):

@@ -28,7 +28,8 @@ _OUTAGE = re.compile(
 )
 # Answers that speak of what was sent: a constraint, a type, a value.
 _CONTENT = re.compile(
-    r"constraint violation|mandatory constraint|property values can only|type mismatch", re.IGNORECASE
+    r"constraint violation|mandatory constraint|property values can only|type mismatch",
+    re.IGNORECASE,
 )
 _EMPTY_KEY = "empty key"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -36,7 +37,9 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _ESCAPE = re.compile(r"\\(?:(\\)|u([0-9a-f]{4})|.)")
 
 
-def ask(graph: Any, text: str, params: dict[str, Any] | None = None, timeout: int | None = None) -> list:
+def ask(
+    graph: Any, text: str, params: dict[str, Any] | None = None, timeout: int | None = None
+) -> list:
     """Run a query that only reads; give its rows.
 
     `timeout`: milliseconds. Raises Unavailable, SchemaMissing (no such graph), ResponseError.

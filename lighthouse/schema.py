@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from redis.exceptions import ResponseError
@@ -37,7 +38,9 @@ _RANGE = (
     ("Episode", "closed_at:us"),
 )
 _REPLACED = (("State", "valid_from"), ("Episode", "opened_at"), ("Episode", "closed_at"))
-_CONSTRAINTS = "CALL db.constraints() YIELD label, properties, status RETURN label, properties, status"
+_CONSTRAINTS = (
+    "CALL db.constraints() YIELD label, properties, status RETURN label, properties, status"
+)
 #: Seconds between two looks at what is still building.
 _LOOK = 0.02
 
@@ -76,7 +79,9 @@ def _make_indexes(graph: Any, kinds: list[Kind], entry_dimensions: int, deadline
     for label, name, sort in wanted:
         if sort not in there.get(label, {}).get(name, ()):
             text = "FULLTEXT INDEX" if sort == "FULLTEXT" else "INDEX"
-            _make(lambda: tell(graph, f"CREATE {text} FOR (n:`{label}`) ON (n.`{name}`)"), deadline)  # noqa: B023
+            _make(
+                partial(tell, graph, f"CREATE {text} FOR (n:`{label}`) ON (n.`{name}`)"), deadline
+            )
     vectors = [(f"{kind.label}Vector", kind.dimensions) for kind in kinds if kind.dimensions]
     if entry_dimensions:
         vectors.append(("EntryVector", entry_dimensions))
@@ -90,22 +95,23 @@ def _make_vector_index(graph: Any, label: str, size: int, deadline: float) -> No
             if known != size:
                 raise RuntimeError(f"the vectors of {label} have {known} dimensions, not {size}")
             return
-    options = (
-        f"{{dimension: {size}, similarityFunction: 'cosine', M: 16, efConstruction: 200, efRuntime: 100}}"
-    )
+    options = f"{{dimension: {size}, similarityFunction: 'cosine', M: 16, efConstruction: 200, efRuntime: 100}}"
     _make(
-        lambda: tell(graph, f"CREATE VECTOR INDEX FOR (n:`{label}`) ON (n.vector) OPTIONS {options}"),
+        lambda: tell(
+            graph, f"CREATE VECTOR INDEX FOR (n:`{label}`) ON (n.vector) OPTIONS {{{options}}}"
+        ),
         deadline,
     )
 
 
 def _make_constraints(graph: Any, wanted: list[tuple[str, str]], deadline: float) -> None:
-    rows = ask(graph, _CONSTRAINTS)
-    there = {(row[0], row[1][0]) for row in rows if row[2] != "FAILED"}
+    there = {(row[0], row[1][0]) for row in ask(graph, _CONSTRAINTS) if row[2] != "FAILED"}
+    create = partial(
+        graph.execute_command, "GRAPH.CONSTRAINT", "CREATE", graph.name, "UNIQUE", "NODE"
+    )
     for label, name in dict.fromkeys(wanted):
         if (label, name) not in there:
-            unique = ("UNIQUE", "NODE", label, "PROPERTIES", 1, name)
-            _make(lambda: graph.execute_command("GRAPH.CONSTRAINT", "CREATE", graph.name, *unique), deadline)  # noqa: B023
+            _make(partial(create, label, "PROPERTIES", 1, name), deadline)
 
 
 def _make(make: Callable[[], Any], deadline: float) -> None:
@@ -127,11 +133,14 @@ def _drop_replaced(graph: Any, deadline: float) -> None:
     there = _indexes(graph)
     for label, name in _REPLACED:
         if "RANGE" in there.get(label, {}).get(name, ()):
-            _make(lambda: tell(graph, f"DROP INDEX FOR (n:{label}) ON (n.{name})"), deadline)  # noqa: B023
+            _make(partial(tell, graph, f"DROP INDEX FOR (n:{label}) ON (n.{name})"), deadline)
 
 
 def _indexes(graph: Any) -> dict[str, dict[str, list[str]]]:
-    return {row[0]: row[1] for row in ask(graph, "CALL db.indexes() YIELD label, types RETURN label, types")}
+    return {
+        row[0]: row[1]
+        for row in ask(graph, "CALL db.indexes() YIELD label, types RETURN label, types")
+    }
 
 
 def _wait(graph: Any, deadline: float) -> None:
@@ -139,7 +148,9 @@ def _wait(graph: Any, deadline: float) -> None:
         failed = [name for name, status in pending if status == "FAILED"]
         if failed or time.monotonic() > deadline:
             names = ", ".join(failed or [name for name, _ in pending])
-            raise RuntimeError(f"not ready: {names}" + (" failed (are there doubles?)" if failed else ""))
+            raise RuntimeError(
+                f"not ready: {names}" + (" failed (are there doubles?)" if failed else "")
+            )
         time.sleep(_LOOK)
 
 
@@ -147,5 +158,7 @@ def _not_ready(graph: Any) -> list[tuple[str, str]]:
     indexes = ask(graph, "CALL db.indexes() YIELD label, status RETURN label, status")
     constraints = ask(graph, _CONSTRAINTS)
     return [(f"index on {row[0]}", row[1]) for row in indexes if row[1] != "OPERATIONAL"] + [
-        (f"constraint on {row[0]}.{row[1][0]}", row[2]) for row in constraints if row[2] != "OPERATIONAL"
+        (f"constraint on {row[0]}.{row[1][0]}", row[2])
+        for row in constraints
+        if row[2] != "OPERATIONAL"
     ]

@@ -46,7 +46,9 @@ def user_word(user: str) -> str:
 def _give_times(graph: Any) -> None:
     for label in _LABELS:
         for span in _spans(graph, label):
-            rows = ask(graph, f"MATCH (n:{label}) WHERE {_within('n')} RETURN id(n), properties(n)", span)
+            rows = ask(
+                graph, f"MATCH (n:{label}) WHERE {_within('n')} RETURN id(n), properties(n)", span
+            )
             _set(graph, _NODE, "n", [([node], _additions(own)) for node, own in rows])
     for span in _spans(graph, None):
         rows = ask(
@@ -59,7 +61,7 @@ def _give_times(graph: Any) -> None:
 
 
 def _additions(properties: dict[str, Any]) -> dict[str, Any]:
-    added = {
+    added: dict[str, Any] = {
         f"{name}:us": clock.micros(value)
         for name, value in properties.items()
         if isinstance(value, datetime) and f"{name}:us" not in properties
@@ -85,7 +87,9 @@ def _point_at_current(graph: Any, keys: dict[str, str]) -> None:
             f"{entities}-[:HAS_STATE]->(s) RETURN id(e), id(s), s.`valid_from:us`, s.valid_to IS NULL",
             span,
         )
-        current = [([entity], {"state:id": state}) for entity, state, _, is_open in states if is_open]
+        current = [
+            ([entity], {"state:id": state}) for entity, state, _, is_open in states if is_open
+        ]
         _set(graph, _NODE, "n", current)
         edges = ask(
             graph,
@@ -96,7 +100,9 @@ def _point_at_current(graph: Any, keys: dict[str, str]) -> None:
         _set(graph, _NODE, "n", list(_targets(states, edges, keys)))
 
 
-def _targets(states: list, edges: list, keys: dict[str, str]) -> Iterator[tuple[list[int], dict[str, list]]]:
+def _targets(
+    states: list, edges: list, keys: dict[str, str]
+) -> Iterator[tuple[list[int], dict[str, list]]]:
     held: dict[int, list] = {}
     for entity, edge_type, labels, target, start, end in edges:
         label = next((label for label in labels if label in keys), None)
@@ -120,7 +126,9 @@ def _keys(graph: Any) -> dict[str, str]:
 def _number_entries(graph: Any) -> None:
     """Give entries without a serial theirs, in order of recording, after the highest there is."""
     last = ask(graph, "MATCH (n:Entry) RETURN coalesce(max(n.serial), 0)")[0][0]
-    rows = ask(graph, "MATCH (n:Entry) WHERE n.serial IS NULL RETURN n.`recorded_at:us`, n.id, id(n)")
+    rows = ask(
+        graph, "MATCH (n:Entry) WHERE n.serial IS NULL RETURN n.`recorded_at:us`, n.id, id(n)"
+    )
     ordered = sorted(rows, key=lambda row: (row[0] or 0, row[1]))
     numbered = [([node], {"serial": last + place}) for place, (_, _, node) in enumerate(ordered, 1)]
     for start in range(0, len(numbered), _STEP):
@@ -131,7 +139,9 @@ def _number_entries(graph: Any) -> None:
 
 def _own_messages(graph: Any) -> None:
     for span in _spans(graph, "Message"):
-        rows = ask(graph, f"MATCH (n:Message) WHERE {_within('n')} RETURN id(n), n.user, n.words", span)
+        rows = ask(
+            graph, f"MATCH (n:Message) WHERE {_within('n')} RETURN id(n), n.user, n.words", span
+        )
         owned = [
             ([node], {"words": f"{user_word(user)} {text or ''}".strip()})
             for node, user, text in rows
@@ -143,9 +153,8 @@ def _own_messages(graph: Any) -> None:
 def _spans(graph: Any, label: str | None) -> Iterator[dict[str, int]]:
     """Cut the ids that nodes of a label have into spans of one step."""
     found = ask(graph, f"MATCH (n{':' + label if label else ''}) RETURN min(id(n)), max(id(n))")
-    first, last = found[0] if found else (None, None)
-    if first is not None:
-        for start in range(int(first), int(last) + 1, _STEP):
+    if found and found[0][0] is not None:
+        for start in range(int(found[0][0]), int(found[0][1]) + 1, _STEP):
             yield {"first": start, "end": start + _STEP}
 
 

@@ -4,7 +4,9 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 #: Characters of a name, an id and a text key.
 LONGEST_NAME = 200
@@ -48,14 +50,14 @@ def is_key(value: object) -> bool:
     return is_name(value)
 
 
-def check_name(value: object, argument: str) -> str:
+def check_name(value: Any, argument: str) -> str:
     """Give back an identifying argument. Raises ValueError when it is not a name."""
     if not is_name(value):
         raise ValueError(f"{argument} must be text of 1 to {LONGEST_NAME} visible characters")
     return value
 
 
-def check_key(value: object) -> Key:
+def check_key(value: Any) -> Key:
     """Give back a key. Raises ValueError, saying what is wrong with it."""
     if is_key(value):
         return value
@@ -77,7 +79,9 @@ def check_map(values: object, reserved: frozenset[str], what: str = "values") ->
         raise ValueError(f"{what} has {len(values)} entries, at most {MOST_VALUES} are taken")
     for name, value in values.items():
         if not isinstance(name, str) or not is_identifier(name):
-            raise ValueError(f"{_shown(name)} cannot name a value: a letter or _, then letters, digits, _")
+            raise ValueError(
+                f"{_shown(name)} cannot name a value: a letter or _, then letters, digits, _"
+            )
         if name in reserved:
             raise ValueError(f"the name {name!r} is reserved")
         check_value(value, name)
@@ -97,7 +101,9 @@ def check_value(value: object, name: str) -> None:
         _check_scalar(value, name)
 
 
-def content_text(values: dict, times: dict[str, str], relations: dict[str, list]) -> str:
+def content_text(
+    values: dict, times: dict[str, str], relations: Mapping[str, Iterable[Key]]
+) -> str:
     """Write the JSON that stands for what a row says; two rows are the same when theirs are."""
     return _content([values, times, relations])
 
@@ -107,7 +113,7 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def in_order(keys: object) -> list[Key]:
+def in_order(keys: Iterable[Key]) -> list[Key]:
     """Sort keys without doubles: integers in rising order, then texts."""
     return sorted(dict.fromkeys(keys), key=lambda key: (isinstance(key, str), key))
 
@@ -124,7 +130,7 @@ def exact(value: object) -> str | None:
     return None
 
 
-def words(values: object) -> str | None:
+def words(values: Iterable[object]) -> str | None:
     """Join the words of some values by single spaces, in order; None when there is none.
 
     Words are runs of letters and digits of texts and of texts in lists. Folded as Unicode folds
@@ -138,11 +144,13 @@ def words(values: object) -> str | None:
     return " ".join(found) or None
 
 
-def _check_scalar(value: object, name: str) -> None:
+def _check_scalar(value: Any, name: str) -> None:
     kind = type(value)
     if kind is str:
         if len(value) > LONGEST_TEXT:
-            raise ValueError(f"{name!r} has {len(value)} characters, at most {LONGEST_TEXT} are taken")
+            raise ValueError(
+                f"{name!r} has {len(value)} characters, at most {LONGEST_TEXT} are taken"
+            )
         if "\0" in value:
             raise ValueError(f"{name!r} holds a NUL character")
         if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
@@ -154,7 +162,9 @@ def _check_scalar(value: object, name: str) -> None:
         if value - value != 0:
             raise ValueError(f"{name!r} is not a finite number")
     elif kind is not bool:
-        raise TypeError(f"{name!r} is a {kind.__name__}: text, numbers, true, false and flat lists are taken")
+        raise TypeError(
+            f"{name!r} is a {kind.__name__}: text, numbers, true, false and flat lists are taken"
+        )
 
 
 def _invisible(character: str) -> bool:

@@ -70,7 +70,8 @@ class Batch:
             return moved
         pictures = read_pictures(self._graph, self._kind, waiting)
         decided = {
-            key: [(row, *pictures[key].timeline.take(row)) for row in rows] for key, rows in waiting.items()
+            key: [(row, *pictures[key].timeline.take(row)) for row in rows]
+            for key, rows in waiting.items()
         }
         changes = self._changes(pictures)
         self._settle(decided, [key for key in waiting if key not in changes])
@@ -84,12 +85,16 @@ class Batch:
             return []
         if len(changes) == 1:
             return list(changes)
-        return [key for one, change in changes.items() for key in self._splice({one: change}, decided)]
+        return [
+            key for one, change in changes.items() for key in self._splice({one: change}, decided)
+        ]
 
     def _go_forward(self, waiting: Entities) -> tuple[Entities, Entities]:
         """Settle the entities with one full row on the hot path; give the others, and the moved ones."""
         singles = [
-            own[0] for own in waiting.values() if len(own) == 1 and own[0].content and not own[0].entry
+            own[0]
+            for own in waiting.values()
+            if len(own) == 1 and not own[0].partial and not own[0].entry
         ]
         if not singles:
             return waiting, {}
@@ -115,7 +120,9 @@ class Batch:
         self.settled += [(row.place, status, None) for row, *_ in rows if row.place in written]
         return {row.key: [row] for row, *_ in rows if row.place not in written}
 
-    def _write_alone(self, key: Key, changes: dict[Key, Change], decided: dict[Key, list[tuple]]) -> bool:
+    def _write_alone(
+        self, key: Key, changes: dict[Key, Change], decided: dict[Key, list[tuple]]
+    ) -> bool:
         alone = {key: changes[key]}
         if len(changes) == 1 or not splice(self._graph, self._kind, self._writer, alone):
             return False
@@ -124,7 +131,11 @@ class Batch:
 
     def _changes(self, pictures: dict[Key, Picture]) -> dict[Key, Change]:
         touched = {key: picture for key, picture in pictures.items() if _touched(picture)}
-        since = {key: t for key, picture in touched.items() if (t := late_from(picture.timeline)) is not None}
+        since = {
+            key: t
+            for key, picture in touched.items()
+            if (t := late_from(picture.timeline)) is not None
+        }
         stored = read_edges(self._graph, self._kind, since) if since else {}
         return {
             key: Change(picture, turn_edges(picture.timeline, stored.get(key, {})))
@@ -139,7 +150,7 @@ class Batch:
     def _answer(self, row: Row, status: str, reason: str | None) -> None:
         self.settled.append((row.place, status, reason))
         if status in ("stale", "conflict", "invalid", "busy", "failed"):
-            detail = reason or (row.content.text if row.content else _named(row))
+            detail = reason or (_named(row) if row.partial else row.content.text)
             self.refused.append(Refused(row.place, status, detail, row.t))
 
     def _part(self, rows: list[Row], error: ResponseError) -> None:
@@ -171,14 +182,20 @@ class Batch:
         if self._tries == FULL_TRIES:
             raise Unavailable("other writers move the same entities without end")
         for row in rows:
-            self._answer(row, "busy", "other writers moved the entity each time it was tried: send it again")
+            self._answer(
+                row, "busy", "other writers moved the entity each time it was tried: send it again"
+            )
 
 
-def _parts(rows: list[tuple]) -> Iterable[list[tuple]]:
-    """Part rows so that those whose relations end go apart: finding their edges costs the others."""
-    ending = [one for one in rows if one[0].before and one[0].before != one[0].content.targets]
-    staying = [one for one in rows if not (one[0].before and one[0].before != one[0].content.targets)]
-    return [part for part in (staying, ending) if part]
+def _parts(rows: list[tuple]) -> list[list[tuple]]:
+    """Part rows so that those whose relations move go apart: finding their edges costs the others."""
+    staying: list[tuple] = []
+    moving: list[tuple] = []
+    for one in rows:
+        row = one[0]
+        moves = row.before and row.before != row.content.targets
+        (moving if moves else staying).append(one)
+    return [part for part in (staying, moving) if part]
 
 
 def _by_entity(rows: list[Row]) -> Entities:
@@ -200,7 +217,9 @@ def _by_names(changes: dict[Key, Change]) -> Iterable[dict[Key, Change]]:
     part: dict[Key, Change] = {}
     names: set[str] = set()
     for key, change in changes.items():
-        contents = [version.content for version in change.picture.timeline.versions if version.content]
+        contents = [
+            version.content for version in change.picture.timeline.versions if version.content
+        ]
         own = {name for content in contents for name in content.values}
         if part and len(names | own) > MOST_NAMES:
             yield part

@@ -45,7 +45,10 @@ class Columns:
             parts.append(f"`{name}`: {row}[{place}]")
             place += 1
         for name in self._times:
-            parts += [f"`{name}`: localdatetime({row}[{place}])", f"`{name}:us`: {row}[{place + 1}]"]
+            parts += [
+                f"`{name}`: localdatetime({row}[{place}])",
+                f"`{name}:us`: {row}[{place + 1}]",
+            ]
             place += 2
         return "".join(f", {part}" for part in parts)
 

@@ -88,8 +88,12 @@ def _go_between(turn: Turn, edges: Edges) -> None:
 
 def _cut(known: list[Edge], turn: Turn) -> None:
     for edge in known:
-        if edge.start <= turn.t and (edge.end is None or edge.end > turn.t):
-            if edge.end is None or edge.end > turn.u:
+        if (
+            edge.start is not None
+            and edge.start <= turn.t
+            and (edge.end is None or edge.end > turn.t)
+        ):
+            if turn.u is not None and (edge.end is None or edge.end > turn.u):
                 known.append(Edge(edge.target, turn.u, edge.end, origin=edge.origin))
             edge.end, edge.changed = turn.t, True
             return

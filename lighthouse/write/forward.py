@@ -48,7 +48,9 @@ def judge(graph: Any, kind: Kind, rows: list[Row]) -> Forward:
     if not found:
         raise SchemaMissing
     if len(found) != len(rows):
-        raise RuntimeError(f"two nodes of {kind.label} have one key: run ensure_schema, which names them")
+        raise RuntimeError(
+            f"two nodes of {kind.label} have one key: run ensure_schema, which names them"
+        )
     forward = Forward([], [], [], [], [])
     for row, (known,) in zip(rows, found, strict=True):
         if known == 0:
@@ -59,8 +61,8 @@ def judge(graph: Any, kind: Kind, rows: list[Row]) -> Forward:
 
 
 def _sort(
-    forward: Forward, kind: Kind, row: Row, entity: int | None, state: int | None, same: bool | None,
-    start: int | None, seen: int | None, *targets: list[Key] | None,
+    forward: Forward, kind: Kind, row: Row, entity: int | None, state: int | None, same: bool,
+    start: int, seen: int | None, *targets: list[Key] | None,
 ) -> None:  # fmt: skip
     if entity is None:
         forward.created.append((row, None, None))
@@ -69,7 +71,9 @@ def _sort(
     else:
         status = on_current(row.t, start, seen, same)
         if status == "changed":
-            row.before = dict(zip(kind.relations, map(tuple, (t or () for t in targets)), strict=True))
+            row.before = dict(
+                zip(kind.relations, map(tuple, (t or () for t in targets)), strict=True)
+            )
             forward.changed.append((row, state, seen))
         elif status == "unchanged" and row.t > (start if seen is None else seen):
             forward.seen.append((row, state, seen))
@@ -80,11 +84,18 @@ def _sort(
 class Writes:
     """The three queries of the hot path; each gives the places of the rows that it wrote."""
 
-    def __init__(self, graph: Any, kind: Kind, by: str, provenance: str | None, recorded: int) -> None:
+    def __init__(
+        self, graph: Any, kind: Kind, by: str, provenance: str | None, recorded: int
+    ) -> None:
         self._graph = graph
         self._kind = kind
         self._entity = f"`{kind.label}` {{`{kind.key}`: r[0]}}"
-        self._params = {"by": by, "provenance": provenance, "now": clock.seconds(recorded), "us": recorded}
+        self._params = {
+            "by": by,
+            "provenance": provenance,
+            "now": clock.seconds(recorded),
+            "us": recorded,
+        }
 
     def create(self, rows: list[tuple[Row, None, None]]) -> list[int]:
         """Make entities that were not there, with their first State."""
@@ -166,20 +177,33 @@ class Writes:
         text = f"WITH localdatetime($now) AS now UNWIND $rows AS r {text} RETURN collect(r[1])"
         return tell(self._graph, text, self._params | {"rows": cells})[0][0]
 
-    def _cells(self, row: Row, state: int | None, seen: int | None, columns: Columns | None) -> list:
+    def _cells(
+        self, row: Row, state: int | None, seen: int | None, columns: Columns | None
+    ) -> list:
         content = row.content
         last = NEVER if seen is None else seen
-        cells = [row.key, row.place, clock.seconds(row.t), row.t, content.fp, state, last]
+        cells: list[Any] = [
+            row.key,
+            row.place,
+            clock.seconds(row.t),
+            row.t,
+            content.fp,
+            state,
+            last,
+        ]
         if columns is None:
             return cells
         for edge, targets in content.targets.items():
-            before = row.before.get(edge, ()) if row.before else ()
+            before = row.before.get(edge, ())
             if before == targets:
                 cells += ((), ())
             else:
-                cells += ([k for k in targets if k not in before], [k for k in before if k not in targets])
+                cells += (
+                    [k for k in targets if k not in before],
+                    [k for k in before if k not in targets],
+                )
         return cells + columns.row(content)
 
 
 def _missing(row: Row, edge: str) -> bool:
-    return bool(row.before) and any(key not in row.content.targets[edge] for key in row.before[edge])
+    return any(key not in row.content.targets[edge] for key in row.before.get(edge, ()))

@@ -19,7 +19,7 @@ class Picture:
     current: int | None
     rev: int
     timeline: Timeline
-    known: list[tuple[int, int, int | None]]
+    known: list[tuple[int | None, int, int | None]]
 
 
 def read_pictures(graph: Any, kind: Kind, rows: dict[Key, list[Row]]) -> dict[Key, Picture]:
@@ -27,7 +27,7 @@ def read_pictures(graph: Any, kind: Kind, rows: dict[Key, list[Row]]) -> dict[Ke
 
     Raises RuntimeError when two nodes have one key.
     """
-    partial = {key for key, own in rows.items() if any(row.content is None for row in own)}
+    partial = {key for key, own in rows.items() if any(row.partial for row in own)}
     pictures = _read_current(graph, kind, [key for key in rows if key not in partial], False)
     pictures |= _read_current(graph, kind, list(partial), True)
     late = [
@@ -77,19 +77,27 @@ def _read_current(graph: Any, kind: Kind, keys: list[Key], whole: bool) -> dict[
         versions = [_version(kind, state, whole)] if state[0] is not None else []
         pictures[key] = Picture(state[0], rev or 0, Timeline(kind, key, versions), [])
     if len(rows) != len(keys) or len(pictures) != len(keys):
-        raise RuntimeError(f"two nodes of {kind.label} have one key: run ensure_schema, which names them")
+        raise RuntimeError(
+            f"two nodes of {kind.label} have one key: run ensure_schema, which names them"
+        )
     return pictures
 
 
 def _read_neighbours(
-    graph: Any, kind: Kind, pictures: dict[Key, Picture], late: dict[tuple[Key, int], None], whole: bool
+    graph: Any,
+    kind: Kind,
+    pictures: dict[Key, Picture],
+    late: dict[tuple[Key, int], None],
+    whole: bool,
 ) -> None:
     if not late:
         return
     width = _width(kind, whole)
-    found: dict[Key, dict[int, Version]] = {}
+    found: dict[Key, dict[int | None, Version]] = {}
     early: dict[Key, None] = {}
-    for key, *states in ask(graph, _neighbours_text(kind, whole), {"rows": [list(pair) for pair in late]}):
+    for key, *states in ask(
+        graph, _neighbours_text(kind, whole), {"rows": [list(pair) for pair in late]}
+    ):
         for state in (states[:width], states[width:]):
             if state[0] is not None:
                 found.setdefault(key, {})[state[0]] = _version(kind, state, whole)
@@ -140,7 +148,9 @@ def _width(kind: Kind, whole: bool) -> int:
 
 def _version(kind: Kind, state: list, whole: bool) -> Version:
     node, fp, start, end, seen = state[:5]
-    targets: Targets = {edge: tuple(state[5 + place] or ()) for place, edge in enumerate(kind.relations)}
+    targets: Targets = {
+        edge: tuple(state[5 + place] or ()) for place, edge in enumerate(kind.relations)
+    }
     version = Version(node, fp, start, end, seen, targets)
     if whole:
         names, properties = state[5 + len(kind.relations) :]

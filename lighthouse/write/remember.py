@@ -70,7 +70,9 @@ def _writer(by: str, provenance: str | None) -> Writer:
     return Writer(by, provenance, clock.present())
 
 
-def _take(graph: Any, kind: Kind, rows: Iterable[dict], writer: Writer, partial: bool) -> list[Receipt]:
+def _take(
+    graph: Any, kind: Kind, rows: Iterable[dict], writer: Writer, partial: bool
+) -> list[Receipt]:
     receipts: list[Receipt] = []
     refused: list[Refused] = []
     checked: list[Row] = []
@@ -94,7 +96,9 @@ def _take(graph: Any, kind: Kind, rows: Iterable[dict], writer: Writer, partial:
     return [_plain(receipt) for receipt in receipts]
 
 
-def _with_evidence(graph: Any, rows: list[Row], receipts: list[Receipt], refused: list[Refused]) -> list[Row]:
+def _with_evidence(
+    graph: Any, rows: list[Row], receipts: list[Receipt], refused: list[Refused]
+) -> list[Row]:
     """Leave out the rows whose entry does not exist; looked up once for the whole call."""
     named = list(dict.fromkeys(row.entry for row in rows if row.entry is not None))
     if not named:
@@ -108,7 +112,7 @@ def _with_evidence(graph: Any, rows: list[Row], receipts: list[Receipt], refused
             continue
         reason = f"the entry '{row.entry}' does not exist"
         receipts[row.place] |= {"status": "missing", "reason": reason}
-        said = row.content.text if row.content else ""
+        said = row.content.text
         refused.append(Refused(row.place, "missing", f"{reason}: {said}", row.t))
     return kept
 
@@ -116,14 +120,19 @@ def _with_evidence(graph: Any, rows: list[Row], receipts: list[Receipt], refused
 def _writes(rows: list[Row]) -> Iterable[list[Row]]:
     """Part rows into database writes, in order, by rows, by units, and by the names of their values."""
     write: list[Row] = []
-    units, names = 0, set()
+    units = 0
+    names: set[str] = set()
     for row in rows:
-        more = row.values.keys() - names
-        full = len(write) == MOST_ROWS or units + row.load > MOST_UNITS or len(names) + len(more) > MOST_NAMES
+        more = set(row.values) - names
+        full = (
+            len(write) == MOST_ROWS
+            or units + row.load > MOST_UNITS
+            or len(names) + len(more) > MOST_NAMES
+        )
         if write and full:
             yield write
             write, units, names = [], 0, set()
-            more = row.values.keys()
+            more = set(row.values)
         write.append(row)
         units += row.load
         names |= more

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from lighthouse import clock
@@ -24,10 +25,12 @@ from lighthouse.values import (
 _FIELDS = frozenset({"key", "t", "values", "relations", "entry"})
 
 Times = dict[str, int]
-Targets = dict[str, tuple[Key, ...]]
+Targets = Mapping[str, tuple[Key, ...]]
+#: No relation is known.
+NO_TARGETS: Targets = MappingProxyType({})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Content:
     """What is true of an entity: values, times in microseconds, targets of every declared relation."""
 
@@ -38,9 +41,13 @@ class Content:
     fp: str
 
 
+#: Stands for a content that is not known, or not yet.
+UNKNOWN = Content({}, {}, {}, "", "")
+
+
 @dataclass(slots=True)
 class Row:
-    """A checked row. `content` is None for a partial one, which only names what changes.
+    """A checked row; a partial one only names what changes, and has no content of its own.
 
     `before`: the relations of the current State, once they were read.
     """
@@ -49,12 +56,13 @@ class Row:
     key: Key
     t: int
     entry: str | None
-    content: Content | None
+    content: Content
+    partial: bool
     load: int
     values: dict[str, Any]
     times: dict[str, int | None]
     targets: Targets
-    before: Targets | None = None
+    before: Targets = NO_TARGETS
 
     @property
     def names(self) -> set[str]:
@@ -72,7 +80,9 @@ def check_row(kind: Kind, place: int, given: object, latest: int, partial: bool)
         raise TypeError(f"a row must be a map, not {type(given).__name__}")
     if not given.keys() <= _FIELDS:
         unknown = next(name for name in given if name not in _FIELDS)
-        raise ValueError(f"unknown field {str(unknown)[:40]!r}: a row has key, t, values, relations, entry")
+        raise ValueError(
+            f"unknown field {str(unknown)[:40]!r}: a row has key, t, values, relations, entry"
+        )
     key = check_key(given.get("key"))
     t = clock.required(given.get("t"), "t")
     if t > latest:
@@ -83,10 +93,12 @@ def check_row(kind: Kind, place: int, given: object, latest: int, partial: bool)
     values, times = _split(kind, given.get("values"))
     targets = check_targets(kind, given.get("relations"))
     if partial:
-        return Row(place, key, t, entry, None, 1 + sum(map(len, targets.values())), values, times, targets)
-    full = make_content(kind, _without_nulls(values), _without_nulls(times), targets)
+        load = 1 + sum(map(len, targets.values()))
+        return Row(place, key, t, entry, UNKNOWN, True, load, values, times, targets)
+    known: Times = {name: us for name, us in times.items() if us is not None}
+    full = make_content(kind, _without_nulls(values), known, targets)
     load = 1 + sum(map(len, full.targets.values())) + len(full.text) // 1000
-    return Row(place, key, t, entry, full, load, values, times, targets)
+    return Row(place, key, t, entry, full, False, load, values, times, targets)
 
 
 def key_of(given: object) -> Key | None:
@@ -97,16 +109,19 @@ def key_of(given: object) -> Key | None:
 
 def merge(kind: Kind, base: Content | None, row: Row) -> Content:
     """Lay a partial row over what is known. Raises ValueError when the whole cannot be stored."""
-    values = {**(base.values if base else {}), **row.values}
-    times = {**(base.times if base else {}), **row.times}
-    targets = {**(base.targets if base else {}), **row.targets}
-    values, times = _without_nulls(values), _without_nulls(times)
+    known = base or UNKNOWN
+    values = _without_nulls({**known.values, **row.values})
+    said = {**known.times, **row.times}
+    times: Times = {name: us for name, us in said.items() if us is not None}
+    targets = {**known.targets, **row.targets}
     if (size := len(values) + len(times)) > MOST_VALUES:
         raise ValueError(f"values would have {size} entries, at most {MOST_VALUES} are kept")
     return make_content(kind, values, times, targets)
 
 
-def make_content(kind: Kind, values: dict[str, Any], times: Times, targets: Mapping[str, tuple]) -> Content:
+def make_content(
+    kind: Kind, values: dict[str, Any], times: Times, targets: Mapping[str, tuple]
+) -> Content:
     """Give a content its text and its fingerprint (SHA-256 of that text).
 
     Raises ValueError when the text is too long.
@@ -114,7 +129,9 @@ def make_content(kind: Kind, values: dict[str, Any], times: Times, targets: Mapp
     whole = {edge: targets.get(edge, ()) for edge in kind.relations}
     text = content_text(values, {name: clock.text(us) for name, us in times.items()}, whole)
     if len(text) > LARGEST_CONTENT:
-        raise ValueError(f"the row has {len(text)} characters as JSON, at most {LARGEST_CONTENT} are taken")
+        raise ValueError(
+            f"the row has {len(text)} characters as JSON, at most {LARGEST_CONTENT} are taken"
+        )
     return Content(values, times, whole, text, fingerprint(text))
 
 
@@ -124,10 +141,12 @@ def check_targets(kind: Kind, given: object) -> Targets:
         return {}
     if not isinstance(given, dict):
         raise TypeError("relations must be a map of relation to key, or to a list of keys")
-    targets: Targets = {}
+    targets: dict[str, tuple[Key, ...]] = {}
     for edge, named in given.items():
         if edge not in kind.relations:
-            raise ValueError(f"{str(edge)[:40]!r} is no relation of {kind.label}: {_listed(kind.relations)}")
+            raise ValueError(
+                f"{str(edge)[:40]!r} is no relation of {kind.label}: {_listed(kind.relations)}"
+            )
         targets[edge] = _keys(edge, named)
     return targets
 
@@ -167,7 +186,7 @@ def _reserved(key: str) -> frozenset[str]:
     return RESERVED | {key}
 
 
-def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

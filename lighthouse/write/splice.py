@@ -162,7 +162,14 @@ class _Query:
         self._add(
             "joined",
             [
-                [key, version.id, version.fp, sorted(version.names), current, *columns.row(version.content)]
+                [
+                    key,
+                    version.id,
+                    version.fp,
+                    sorted(version.names or ()),
+                    current,
+                    *columns.row(version.content),
+                ]
                 for key, version, current in joined
             ],
             f"MATCH (e:{self._entity}) WITH r, e MATCH (s) WHERE id(s) = r[1]"
@@ -176,7 +183,9 @@ class _Query:
     def cut(self, changes: dict[Key, Change]) -> None:
         """Take out each NEXT between two States that a new one parts, and renew the Stamp."""
         rows = [[before.id] for timeline in _timelines(changes) for before in _parted(timeline)]
-        self._add("parted", rows, "MATCH (s) WHERE id(s) = r[0] WITH s MATCH (s)-[n:NEXT]->() DELETE n")
+        self._add(
+            "parted", rows, "MATCH (s) WHERE id(s) = r[0] WITH s MATCH (s)-[n:NEXT]->() DELETE n"
+        )
         if rows:
             self._call("MATCH (m:Stamp) SET m.id = $stamp")
 
@@ -234,7 +243,13 @@ class _Query:
         own = Origin(writer.by, writer.recorded, writer.provenance)
         for place, (edge_type, target) in enumerate(self._kind.relations.items()):
             rows = [
-                [key, edge.target, *instant(edge.start), *instant(edge.end), *_origin(edge.origin or own)]
+                [
+                    key,
+                    edge.target,
+                    *instant(edge.start),
+                    *instant(edge.end),
+                    *_origin(edge.origin or own),
+                ]
                 for key, change in changes.items()
                 for edges in change.edges.get(edge_type, {}).values()
                 for edge in edges
@@ -285,13 +300,20 @@ def _fresh(changes: dict[Key, Change], us: int) -> tuple[list[tuple], list[list[
                 if first:
                     proof.append([len(fresh), first, None])
                     proof += [[len(fresh), entry, us + place] for place, entry in enumerate(more)]
-                fresh.append((key, version, before and before.id, after and after.id, after is None))
+                fresh.append(
+                    (key, version, before and before.id, after and after.id, after is None)
+                )
             before = version
     return fresh, links, proof
 
 
 def _cells(
-    columns: Columns, key: Key, version: Version, before: int | None, after: int | None, current: bool
+    columns: Columns,
+    key: Key,
+    version: Version,
+    before: int | None,
+    after: int | None,
+    current: bool,
 ) -> list:
     names = None if version.names is None else sorted(version.names)
     return [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lighthouse import clock
 from lighthouse.kinds import Kind
 from lighthouse.values import Key
-from lighthouse.write.rows import Content, Row, Targets, merge
+from lighthouse.write.rows import UNKNOWN, Content, Row, Targets, merge
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Version:
     end: int | None
     seen: int | None
     targets: Targets
-    content: Content | None = None
+    content: Content = UNKNOWN
     names: set[str] | None = None
     row: Row | None = None
     evidence: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Timeline:
         Statuses: created, changed, inserted, unchanged, conflict, stale; invalid for a partial row
         whose merge cannot be stored.
         """
-        if row.content is None:
+        if row.partial:
             return self._take_partial(row)
         return self._take_full(row), None
 
@@ -116,7 +116,11 @@ class Timeline:
 
     def _join(self, row: Row, content: Content, place: int) -> str:
         held = self.versions[place]
-        if held.names is None or held.seen is not None or _differing(held.content, content) & held.names:
+        if (
+            held.names is None
+            or held.seen is not None
+            or _differing(held.content, content) & held.names
+        ):
             return "conflict"
         after = self.versions[place + 1] if place + 1 < len(self.versions) else None
         self._turn(held.start, after, content.targets, held.targets)
@@ -136,7 +140,9 @@ class Timeline:
 
     def _insert(self, row: Row, content: Content, place: int) -> str:
         following = self.versions[place + 1]
-        self._turn(row.t, following, content.targets, self.versions[place].targets if place >= 0 else {})
+        self._turn(
+            row.t, following, content.targets, self.versions[place].targets if place >= 0 else {}
+        )
         if place >= 0:
             held = self.versions[place]
             held.end, held.moved = row.t, True
@@ -171,15 +177,21 @@ def on_current(t: int, start: int, seen: int | None, same: bool) -> str:
     return "conflict" if t in (start, seen) else "stale"
 
 
-def _version(row: Row, content: Content, start: int, end: int | None, names: set[str] | None) -> Version:
+def _version(
+    row: Row, content: Content, start: int, end: int | None, names: set[str] | None
+) -> Version:
     evidence = [row.entry] if row.entry else []
-    return Version(None, content.fp, start, end, None, content.targets, content, names, row, evidence)
+    return Version(
+        None, content.fp, start, end, None, content.targets, content, names, row, evidence
+    )
 
 
 def _differing(known: Content, said: Content) -> set[str]:
     names = known.values.keys() | said.values.keys() | known.times.keys() | said.times.keys()
     differing = {name for name in names if not _same(known, said, name)}
-    return differing | {f"to:{edge}" for edge in known.targets if known.targets[edge] != said.targets[edge]}
+    return differing | {
+        f"to:{edge}" for edge in known.targets if known.targets[edge] != said.targets[edge]
+    }
 
 
 def _same(known: Content, said: Content, name: str) -> bool:

@@ -37,7 +37,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repeats, under a minute")
     parser.add_argument("--out", type=Path, default=Path("bench.json"), help="where the figures go")
-    parser.add_argument("--compare", type=Path, help="figures of an earlier run to hold these against")
+    parser.add_argument(
+        "--compare", type=Path, help="figures of an earlier run to hold these against"
+    )
     return parser.parse_args()
 
 
@@ -47,11 +49,21 @@ def _library(folder: Path, repeats: int) -> list[Figure]:
         seconds = writes.measure(FalkorDB.from_url(server.address).select_graph("bench"), repeats)
     finally:
         server.stop()
-    rates = {name: report.rate(took, writes.CHAIN if name[0].isdigit() else writes.BATCH) for name, took in seconds.items()}
+    rates = {
+        name: report.rate(took, writes.CHAIN if name[0].isdigit() else writes.BATCH)
+        for name, took in seconds.items()
+    }
     floors = [Figure(name, rates[name]) for name in rates if name.startswith("floor")]
-    ours = [Figure(name, rates[name], floor, rates[name] / rates[floor], bar) for name, floor, bar in _BARS]
+    ours = [
+        Figure(name, rates[name], floor, rates[name] / rates[floor], bar)
+        for name, floor, bar in _BARS
+    ]
     one, many = rates["240 rows of one entity"], rates["240 rows of 240 entities"]
-    return [*floors, *ours, Figure("240 rows of one entity", one, "240 rows of 240 entities", one / many, 0.8)]
+    return [
+        *floors,
+        *ours,
+        Figure("240 rows of one entity", one, "240 rows of 240 entities", one / many, 0.8),
+    ]
 
 
 def _worker(folder: Path, rows: int) -> list[Figure]:
@@ -60,7 +72,9 @@ def _worker(folder: Path, rows: int) -> list[Figure]:
     direct, end_to_end = worker.measure(folder / "worker", rows)
     return [
         Figure("remember called directly", direct),
-        Figure("topic to receipts", end_to_end, "remember called directly", end_to_end / direct, 0.6),
+        Figure(
+            "topic to receipts", end_to_end, "remember called directly", end_to_end / direct, 0.6
+        ),
     ]
 
 

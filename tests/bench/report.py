@@ -43,7 +43,13 @@ def show(figures: list[Figure], earlier: dict[str, float] | None) -> None:
     for column in ("figure", "rows/s", "floor", "ratio", "bar", *(["before"] if earlier else [])):
         table.add_column(column, justify="left" if column in ("figure", "floor") else "right")
     for figure in figures:
-        cells = [figure.name, f"{figure.rate:,.0f}", figure.floor or "", _two(figure.ratio), _bar(figure)]
+        cells = [
+            figure.name,
+            f"{figure.rate:,.0f}",
+            figure.floor or "",
+            _two(figure.ratio),
+            _bar(figure),
+        ]
         table.add_row(*cells, *([_two(earlier.get(figure.name))] if earlier else []))
     Console().print(table)
 
@@ -57,7 +63,9 @@ def write(path: Path, figures: list[Figure]) -> None:
 def ratios(path: Path) -> dict[str, float]:
     """Read the ratios of an earlier run."""
     told = json.loads(path.read_text())
-    return {figure["name"]: figure["ratio"] for figure in told["figures"] if figure["ratio"] is not None}
+    return {
+        figure["name"]: figure["ratio"] for figure in told["figures"] if figure["ratio"] is not None
+    }
 
 
 def _bar(figure: Figure) -> str:

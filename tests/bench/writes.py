@@ -28,9 +28,7 @@ _STATE = (
 _ENTITY = "key: r[0], `state:id`: id(s), v: r[4], note: r[5], load: r[6], words: r[5]"
 _EDGE = f"valid_from: {_WHEN}, `valid_from:us`: r[3], recorded_at: {_WHEN}, `recorded_at:us`: r[3], by: $by"
 _MADE = f"UNWIND $rows AS r CREATE (s:State {{{_STATE}}}) CREATE (e:Device:Entity {{{_ENTITY}}})-[:HAS_STATE]->(s)"
-_FOUND = (
-    "UNWIND $rows AS r MATCH (e:Device {key: r[0]}) WITH r, e MATCH (c) WHERE id(c) = e.`state:id` WITH r, e, c"
-)
+_FOUND = "UNWIND $rows AS r MATCH (e:Device {key: r[0]}) WITH r, e MATCH (c) WHERE id(c) = e.`state:id` WITH r, e, c"
 _NEXT = (
     f" CREATE (e)-[:HAS_STATE]->(s:State {{{_STATE}}})<-[:NEXT]-(c)"
     f" SET c.valid_to = s.valid_from, c.`valid_to:us` = r[3], e = {{{_ENTITY}}}"
@@ -86,13 +84,25 @@ def _chains(graph: Graph, repeat: int, timed: Callable) -> None:
     many = [f"m{repeat}-{n}" for n in range(CHAIN)]
     lighthouse.remember(graph, DEVICE, [_row(key, 1, "a", 0) for key in (one, *many)], "bench")
     chain = [_row(one, 100 + n, "a", n + 1) for n in range(CHAIN)]
-    timed("240 rows of one entity", lambda: lighthouse.remember(graph, DEVICE, chain, "bench"), "changed")
+    timed(
+        "240 rows of one entity",
+        lambda: lighthouse.remember(graph, DEVICE, chain, "bench"),
+        "changed",
+    )
     wide = [_row(key, 100, "a", n + 1) for n, key in enumerate(many)]
-    timed("240 rows of 240 entities", lambda: lighthouse.remember(graph, DEVICE, wide, "bench"), "changed")
+    timed(
+        "240 rows of 240 entities",
+        lambda: lighthouse.remember(graph, DEVICE, wide, "bench"),
+        "changed",
+    )
 
 
-def _remember(graph: Graph, keys: list[str], t: int, room: str, said: int | None = None) -> list[dict]:
-    rows = [_row(key, t, f"{room}{n % 20}", t if said is None else said) for n, key in enumerate(keys)]
+def _remember(
+    graph: Graph, keys: list[str], t: int, room: str, said: int | None = None
+) -> list[dict]:
+    rows = [
+        _row(key, t, f"{room}{n % 20}", t if said is None else said) for n, key in enumerate(keys)
+    ]
     return lighthouse.remember(graph, DEVICE, rows, "bench")
 
 

@@ -44,7 +44,9 @@ def _failures(graph: Graph) -> list[list]:
 def test_a_refused_row_costs_only_itself(things: Graph) -> None:
     """Of 500 rows the one that breaks a constraint is failed, and is the only one kept as a failure."""
     things.create_node_unique_constraint("Thing", "name")
-    remember(things, THING, [{"key": "first", "t": "2026-01-01", "values": {"name": "taken"}}], "me")
+    remember(
+        things, THING, [{"key": "first", "t": "2026-01-01", "values": {"name": "taken"}}], "me"
+    )
     rows = _rows(*(f"k{n}" for n in range(500)))
     rows[251]["values"]["name"] = "taken"
 
@@ -59,9 +61,14 @@ def test_a_refused_row_costs_only_itself(things: Graph) -> None:
 def test_refused_rows_of_one_entity_leave_its_other_rows(things: Graph) -> None:
     """Of several rows of one entity the refused one fails and those before and after it are written."""
     things.create_node_unique_constraint("Thing", "name")
-    remember(things, THING, [{"key": "first", "t": "2026-01-01", "values": {"name": "taken"}}], "me")
+    remember(
+        things, THING, [{"key": "first", "t": "2026-01-01", "values": {"name": "taken"}}], "me"
+    )
     names = ["n1", "n2", "n3", "taken"]
-    rows = [{"key": "e", "t": f"2026-01-0{n}", "values": {"name": name}} for n, name in enumerate(names, 1)]
+    rows = [
+        {"key": "e", "t": f"2026-01-0{n}", "values": {"name": name}}
+        for n, name in enumerate(names, 1)
+    ]
 
     statuses = [receipt["status"] for receipt in remember(things, THING, rows, "me")]
 
@@ -80,7 +87,12 @@ def test_an_unknown_error_of_one_row_is_found_by_trial(things: Graph) -> None:
 
     receipts = remember(Interfering(things, refuse), THING, rows, "me")
 
-    assert [receipt["status"] for receipt in receipts] == ["created", "created", "failed", "created"]
+    assert [receipt["status"] for receipt in receipts] == [
+        "created",
+        "created",
+        "failed",
+        "created",
+    ]
 
 
 def test_an_unknown_error_of_the_server_is_an_outage(things: Graph) -> None:
@@ -105,7 +117,9 @@ def test_an_unknown_error_that_passes_is_no_refusal(things: Graph) -> None:
             left[0] -= 1
             raise ResponseError("a text that nobody has seen before")
 
-    assert remember(Interfering(things, refuse), THING, _rows("a"), "me") == [{"key": "a", "status": "created"}]
+    assert remember(Interfering(things, refuse), THING, _rows("a"), "me") == [
+        {"key": "a", "status": "created"}
+    ]
 
 
 @pytest.mark.parametrize("deep", [False, True], ids=["hot path", "general path"])
@@ -124,7 +138,12 @@ def test_a_moved_entity_is_read_again(things: Graph, deep: bool) -> None:
     receipts = remember(Interfering(things, overtake), THING, rows, "me")
 
     assert [receipt["status"] for receipt in receipts] == ["inserted"] * len(rows)
-    assert [state["v"] for state in history(things, THING, "a")] == [1, 3, *([4] if deep else []), 5]
+    assert [state["v"] for state in history(things, THING, "a")] == [
+        1,
+        3,
+        *([4] if deep else []),
+        5,
+    ]
 
 
 def test_an_update_that_never_wins_is_busy(things: Graph) -> None:
@@ -135,7 +154,9 @@ def test_an_update_that_never_wins_is_busy(things: Graph) -> None:
     def overtake(text: str) -> None:
         if "valid_to" in text:
             count[0] += 1
-            remember(things, THING, _rows("a", t=f"2026-02-{count[0]:02d}", v=count[0] + 5), "other")
+            remember(
+                things, THING, _rows("a", t=f"2026-02-{count[0]:02d}", v=count[0] + 5), "other"
+            )
 
     receipt = update(Interfering(things, overtake), THING, "a", "2026-03-01", "me", values={"w": 1})
 
@@ -148,7 +169,8 @@ def test_an_update_that_never_wins_is_busy(things: Graph) -> None:
 def test_rows_that_name_thousands_of_values_are_all_written(things: Graph) -> None:
     """The names of values become text of the query, so rows with ever new names go into several queries."""
     rows = [
-        {"key": n, "t": "2026-01-01", "values": {f"v{n}_{i}": i for i in range(200)}} for n in range(12)
+        {"key": n, "t": "2026-01-01", "values": {f"v{n}_{i}": i for i in range(200)}}
+        for n in range(12)
     ]
     changes = [{"key": n, "t": "2026-01-02", "values": {f"v{n}_0": None}} for n in range(12)]
 

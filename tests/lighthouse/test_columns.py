@@ -23,7 +23,14 @@ def test_a_batch_has_a_column_for_each_name_that_one_of_it_uses() -> None:
         == ", `words`: s.`words`, `note`: s.`note`, `v`: s.`v`, `built`: s.`built`, `built:us`: s.`built:us`"
     )
     assert columns.row(one) == [None, ["r"], None, 1, None, None]
-    assert columns.row(other) == ["hello world", None, "Hello, World", None, "1970-01-01T00:00:01", 1_000_000]
+    assert columns.row(other) == [
+        "hello world",
+        None,
+        "Hello, World",
+        None,
+        "1970-01-01T00:00:01",
+        1_000_000,
+    ]
 
 
 def test_a_float_beyond_fifteen_digits_brings_its_exact_text() -> None:

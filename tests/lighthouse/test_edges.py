@@ -52,7 +52,12 @@ def test_a_late_row_cuts_extends_and_opens() -> None:
 
     turned = _turned([turn], edges)
 
-    assert turned == {"r1": [(1, 5)], "r2": [(1, 5), (10, None)], "r3": [(5, None)], "r4": [(5, 10)]}
+    assert turned == {
+        "r1": [(1, 5)],
+        "r2": [(1, 5), (10, None)],
+        "r3": [(5, None)],
+        "r4": [(5, 10)],
+    }
     assert [edge.origin.by for edge in edges["IN"]["r2"]] == ["old", "old"]
     assert edges["IN"]["r4"][0].origin is None
 

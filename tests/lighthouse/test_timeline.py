@@ -12,7 +12,11 @@ _LATEST = 10**18
 
 
 def _take(
-    timeline: Timeline, t: int, partial: bool = False, relations: dict | None = None, **values: object
+    timeline: Timeline,
+    t: int,
+    partial: bool = False,
+    relations: dict | None = None,
+    **values: object,
 ) -> str:
     given = {"key": "a", "t": f"2026-01-01T00:00:{t:02d}", "values": values, "relations": relations}
     return timeline.take(check_row(THING, 0, given, _LATEST, partial))[0]
@@ -24,7 +28,10 @@ def _shape(timeline: Timeline) -> list[tuple]:
     def second(us: int | None) -> int | None:
         return None if us is None else (us - first) // 1_000_000
 
-    return [(v.content.values, second(v.start), second(v.end), second(v.seen)) for v in timeline.versions]
+    return [
+        (v.content.values, second(v.start), second(v.end), second(v.seen))
+        for v in timeline.versions
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +46,9 @@ def _shape(timeline: Timeline) -> list[tuple]:
         (6, 5, 7, False, "stale"),  # between the two sightings
     ],
 )
-def test_the_current_state_judges(t: int, start: int, seen: int | None, same: bool, status: str) -> None:
+def test_the_current_state_judges(
+    t: int, start: int, seen: int | None, same: bool, status: str
+) -> None:
     """On or after the current State's beginning, beginning and last sighting decide."""
     assert on_current(t, start, seen, same) == status
 

@@ -20,7 +20,9 @@ from lighthouse import (
 from lighthouse.upgrade import user_word
 
 ROOM = Kind("Room")
-DEVICE = Kind("Device", key="serial", times=["built"], relations={"IN": ROOM, "NEAR": SELF}, text=["note"])
+DEVICE = Kind(
+    "Device", key="serial", times=["built"], relations={"IN": ROOM, "NEAR": SELF}, text=["note"]
+)
 
 # What the earlier version wrote: whole seconds, no integers beside them, words as they were given.
 EARLIER = """
@@ -91,9 +93,16 @@ def test_it_is_written_on_afterwards(earlier: Graph) -> None:
     ensure_schema(earlier, [DEVICE])
 
     new = {"key": 7, "t": "2026-02-01", "values": {"v": 3}, "relations": {"IN": "r2"}}
-    late = {"key": 7, "t": "2026-01-01T13:00:00", "values": {"v": 9}, "relations": {"IN": ["r1", "r3"]}}
+    late = {
+        "key": 7,
+        "t": "2026-01-01T13:00:00",
+        "values": {"v": 9},
+        "relations": {"IN": ["r1", "r3"]},
+    }
     receipts = [remember(earlier, DEVICE, [row], "me")[0]["status"] for row in (new, late)]
-    near = earlier.query("MATCH (:Device)-[o:NEAR]->() RETURN o.valid_from.hour, o.valid_to IS NULL")
+    near = earlier.query(
+        "MATCH (:Device)-[o:NEAR]->() RETURN o.valid_from.hour, o.valid_to IS NULL"
+    )
 
     assert receipts == ["changed", "inserted"]
     assert related(earlier, DEVICE, 7, "IN", "2026-01-01T14:00:00") == ["r1", "r3"]
@@ -105,15 +114,23 @@ def test_indexes_words_serials_and_marks_are_renewed(earlier: Graph) -> None:
     ensure_schema(earlier, [DEVICE])
     ensure_schema(earlier, [DEVICE])
 
-    types = dict(earlier.query("CALL db.indexes() YIELD label, types RETURN label, types").result_set)
+    types = dict(
+        earlier.query("CALL db.indexes() YIELD label, types RETURN label, types").result_set
+    )
     assert set(types["State"]) == {"valid_from:us", "by", "words"}
     assert earlier.query("MATCH (e:Device) RETURN e.words").result_set == [["über büro"]]
-    assert earlier.query("MATCH (n:Entry) RETURN n.id, n.serial, n.words ORDER BY n.id").result_set == [
+    assert earlier.query(
+        "MATCH (n:Entry) RETURN n.id, n.serial, n.words ORDER BY n.id"
+    ).result_set == [
         ["p/1", 2, "zwei"],
         ["p/2", 1, None],
     ]
-    assert earlier.query("MATCH (n:Message) RETURN n.words").result_set == [[f"{user_word('Ann')} hello there"]]
-    assert earlier.query("MATCH (m:Stamp) RETURN m.id, m.times, m.entries").result_set == [["kept", "us", 2]]
+    assert earlier.query("MATCH (n:Message) RETURN n.words").result_set == [
+        [f"{user_word('Ann')} hello there"]
+    ]
+    assert earlier.query("MATCH (m:Stamp) RETURN m.id, m.times, m.entries").result_set == [
+        ["kept", "us", 2]
+    ]
 
 
 def test_a_step_that_was_cut_off_is_taken_again(earlier: Graph) -> None:
