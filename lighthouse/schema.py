@@ -95,13 +95,10 @@ def _make_vector_index(graph: Any, label: str, size: int, deadline: float) -> No
             if known != size:
                 raise RuntimeError(f"the vectors of {label} have {known} dimensions, not {size}")
             return
-    options = f"{{dimension: {size}, similarityFunction: 'cosine', M: 16, efConstruction: 200, efRuntime: 100}}"
-    _make(
-        lambda: tell(
-            graph, f"CREATE VECTOR INDEX FOR (n:`{label}`) ON (n.vector) OPTIONS {{{options}}}"
-        ),
-        deadline,
-    )
+    options = f"dimension: {size}, similarityFunction: 'cosine', M: 16"
+    options += ", efConstruction: 200, efRuntime: 100"
+    text = f"CREATE VECTOR INDEX FOR (n:`{label}`) ON (n.vector) OPTIONS {{{options}}}"
+    _make(partial(tell, graph, text), deadline)
 
 
 def _make_constraints(graph: Any, wanted: list[tuple[str, str]], deadline: float) -> None:
