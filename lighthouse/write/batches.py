@@ -65,10 +65,10 @@ class Batch:
 
     def _try(self, waiting: Entities) -> Entities:
         """Read, decide and write once; give the rows of the entities that others moved meanwhile."""
-        waiting, moved = self._go_forward(waiting)
+        waiting, known, moved = self._go_forward(waiting)
         if not waiting:
             return moved
-        pictures = read_pictures(self._graph, self._kind, waiting)
+        pictures = read_pictures(self._graph, self._kind, waiting, known)
         decided = {
             key: [(row, *pictures[key].timeline.take(row)) for row in rows]
             for key, rows in waiting.items()
@@ -89,15 +89,18 @@ class Batch:
             key for one, change in changes.items() for key in self._splice({one: change}, decided)
         ]
 
-    def _go_forward(self, waiting: Entities) -> tuple[Entities, Entities]:
-        """Settle the entities with one full row on the hot path; give the others, and the moved ones."""
+    def _go_forward(self, waiting: Entities) -> tuple[Entities, dict[Key, Picture], Entities]:
+        """Settle the entities with one full row on the hot path.
+
+        Gives the others, what was read of them, and those that other writers moved.
+        """
         singles = [
             own[0]
             for own in waiting.values()
             if len(own) == 1 and not own[0].partial and not own[0].entry
         ]
         if not singles:
-            return waiting, {}
+            return waiting, {}, {}
         forward = judge(self._graph, self._kind, singles)
         self.settled += [
             (row.place, status, None) for row, status in forward.settled if status == "unchanged"
@@ -113,8 +116,9 @@ class Batch:
         ):
             for part in _parts(rows):
                 moved |= self._note(part, set(write(part)), status)
-        done = {row.key for row in singles} - {row.key for row in forward.others}
-        return {key: own for key, own in waiting.items() if key not in done}, moved
+        done = {row.key for row in singles} - forward.others.keys()
+        left = {key: own for key, own in waiting.items() if key not in done}
+        return left, forward.others, moved
 
     def _note(self, rows: list[tuple], written: set[int], status: str) -> Entities:
         self.settled += [(row.place, status, None) for row, *_ in rows if row.place in written]

@@ -1,5 +1,6 @@
 """The hot path: entities with one full row each, on or after the beginning of their current State."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ from lighthouse.kinds import Kind
 from lighthouse.queries import NEVER, READY, ask, tell
 from lighthouse.values import Key
 from lighthouse.write.columns import Columns
-from lighthouse.write.rows import Row
-from lighthouse.write.timeline import on_current
+from lighthouse.write.pictures import Picture
+from lighthouse.write.rows import Row, Targets
+from lighthouse.write.timeline import Timeline, Version, on_current
 
 #: What the engine says of a writer, of the moment, and of a window's beginning.
 _WRITTEN = "recorded_at: now, `recorded_at:us`: $us, by: $by, provenance: $provenance"
@@ -27,22 +29,23 @@ class Forward:
     changed: list[tuple[Row, int, int | None]]
     seen: list[tuple[Row, int, int | None]]
     settled: list[tuple[Row, str]]
-    others: list[Row]
+    others: dict[Key, Picture]
 
 
 def judge(graph: Any, kind: Kind, rows: list[Row]) -> Forward:
     """Read the current States and judge the rows, one for each entity.
 
-    `settled`: those with nothing to write; `others`: those that need more of the history.
+    `settled`: those with nothing to write; `others`: the entities that need more of the history.
     Raises SchemaMissing, and RuntimeError when two nodes have one key.
     """
     edges = "".join(f", s.`to:{edge}`" for edge in kind.relations)
     text = (
         f"{READY} UNWIND $rows AS r OPTIONAL MATCH (e:`{kind.label}` {{`{kind.key}`: r[0]}}) WITH r, e"
-        " OPTIONAL MATCH (s) WHERE id(s) = e.`state:id` WITH r, e, s, s.fp = r[1] AS same"
-        " RETURN CASE WHEN same AND r[2] >= s.`valid_from:us` AND"
+        " OPTIONAL MATCH (s) WHERE id(s) = e.`state:id`"
+        " RETURN CASE WHEN s.fp = r[1] AND r[2] >= s.`valid_from:us` AND"
         " (r[2] = s.`valid_from:us` OR r[2] <= s.`seen_last:us`) THEN 0"
-        f" ELSE [id(e), id(s), same, s.`valid_from:us`, s.`seen_last:us`{edges}] END"
+        " ELSE [id(e), id(s), e.`state:rev`, s.fp, s.`valid_from:us`, s.`seen_last:us`"
+        f"{edges}] END"
     )
     found = ask(graph, text, {"rows": [[row.key, row.content.fp, row.t] for row in rows]})
     if not found:
@@ -51,7 +54,7 @@ def judge(graph: Any, kind: Kind, rows: list[Row]) -> Forward:
         raise RuntimeError(
             f"two nodes of {kind.label} have one key: run ensure_schema, which names them"
         )
-    forward = Forward([], [], [], [], [])
+    forward = Forward([], [], [], [], {})
     for row, (known,) in zip(rows, found, strict=True):
         if known == 0:
             forward.settled.append((row, "unchanged"))
@@ -61,24 +64,30 @@ def judge(graph: Any, kind: Kind, rows: list[Row]) -> Forward:
 
 
 def _sort(
-    forward: Forward, kind: Kind, row: Row, entity: int | None, state: int | None, same: bool,
-    start: int, seen: int | None, *targets: list[Key] | None,
+    forward: Forward, kind: Kind, row: Row, entity: int | None, state: int | None, rev: int | None,
+    fp: str, start: int, seen: int | None, *targets: list[Key] | None,
 ) -> None:  # fmt: skip
     if entity is None:
         forward.created.append((row, None, None))
     elif state is None or row.t < start:
-        forward.others.append(row)
+        versions = []
+        if state is not None:
+            versions = [Version(state, fp, start, None, seen, _targets(kind, targets))]
+        picture = Picture(state, rev or 0, Timeline(kind, row.key, versions), [])
+        forward.others[row.key] = picture
     else:
-        status = on_current(row.t, start, seen, same)
+        status = on_current(row.t, start, seen, fp == row.content.fp)
         if status == "changed":
-            row.before = dict(
-                zip(kind.relations, map(tuple, (t or () for t in targets)), strict=True)
-            )
+            row.before = _targets(kind, targets)
             forward.changed.append((row, state, seen))
         elif status == "unchanged" and row.t > (start if seen is None else seen):
             forward.seen.append((row, state, seen))
         else:
             forward.settled.append((row, status))
+
+
+def _targets(kind: Kind, targets: Iterable[list[Key] | None]) -> Targets:
+    return {edge: tuple(keys or ()) for edge, keys in zip(kind.relations, targets, strict=True)}
 
 
 class Writes:

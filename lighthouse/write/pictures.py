@@ -22,13 +22,18 @@ class Picture:
     known: list[tuple[int | None, int, int | None]]
 
 
-def read_pictures(graph: Any, kind: Kind, rows: dict[Key, list[Row]]) -> dict[Key, Picture]:
-    """Read what the write rule needs for the rows of each entity. Raises SchemaMissing.
+def read_pictures(
+    graph: Any, kind: Kind, rows: dict[Key, list[Row]], known: dict[Key, Picture]
+) -> dict[Key, Picture]:
+    """Read what the write rule needs for the rows of each entity.
 
-    Raises RuntimeError when two nodes have one key.
+    `known`: pictures with the current State only, of entities without partial rows, that were read
+    already. Raises SchemaMissing, and RuntimeError when two nodes have one key.
     """
     partial = {key for key, own in rows.items() if any(row.partial for row in own)}
-    pictures = _read_current(graph, kind, [key for key in rows if key not in partial], False)
+    unknown = [key for key in rows if key not in partial and key not in known]
+    pictures = {key: known[key] for key in known if key in rows}
+    pictures |= _read_current(graph, kind, unknown, False)
     pictures |= _read_current(graph, kind, list(partial), True)
     late = [
         (key, row.t)

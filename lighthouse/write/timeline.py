@@ -126,6 +126,8 @@ class Timeline:
         self._turn(held.start, after, content.targets, held.targets)
         held.content, held.fp, held.targets = content, content.fp, content.targets
         held.names, held.joined = held.names | row.names, True
+        if row.entry:
+            held.evidence.append(row.entry)
         return "inserted" if after else "changed"
 
     def _append(self, row: Row, content: Content, names: set[str] | None, status: str) -> str:
