@@ -27,7 +27,8 @@ DEVICE = Kind(
 # What the earlier version wrote: whole seconds, no integers beside them, words as they were given.
 EARLIER = """
 CREATE (:Stamp {id: 'kept'}),
-  (e:Entity:Device {serial: 7, v: 2, note: 'ÜBER Büro', words: 'ÜBER Büro', built: localdatetime('1684-05-01T00:00:00')}),
+  (e:Entity:Device {serial: 7, v: 2, note: 'ÜBER Büro', words: 'ÜBER Büro',
+    built: localdatetime('1684-05-01T00:00:00')}),
   (e)-[:HAS_STATE]->(a:State {fp: 'a', by: 'old', v: 1, valid_from: localdatetime('2026-01-01T00:00:00'),
     valid_to: localdatetime('2026-01-02T00:00:00'), seen_last: localdatetime('2026-01-01T12:00:00'),
     recorded_at: localdatetime('2026-01-05T00:00:00')}),

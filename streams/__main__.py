@@ -1,0 +1,5 @@
+"""Runs the command line as `python -m streams`."""
+
+from streams.cli import main
+
+main()
