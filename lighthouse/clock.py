@@ -99,7 +99,7 @@ def _read_text(value: str) -> datetime | None:
 def _to_utc(value: datetime) -> datetime:
     if value.tzinfo is UTC:
         return value
-    if value.tzinfo is None:
+    if value.utcoffset() is None:
         return value.replace(tzinfo=UTC)
     try:
         return value.astimezone(UTC)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from lighthouse.kinds import Kind
-from lighthouse.queries import ask
-from lighthouse.read import _nothing, state_map
+from lighthouse.queries import ask, require_ready
+from lighthouse.read import state_map
 
 #: Node ids of one step.
 _STEP = 1_000
@@ -21,9 +21,9 @@ def digest(graph: Any, kinds: Iterable[Kind]) -> str:
     Covers kind, key, values, times, `valid_from`, `valid_to`, `seen_last` and the windows of relations;
     not writers, `recorded_at`, evidence or ids. It is the sum of the SHA-256 of each entity's history
     modulo 2^256, so the order in which entities are read plays no part.
-    Raises SchemaMissing.
+    Raises SchemaMissing and Unavailable.
     """
-    _nothing(graph, None)
+    require_ready(graph)
     total = 0
     for kind in dict.fromkeys(kinds):
         for line in _lines(graph, kind):

@@ -56,13 +56,13 @@ def record_failure(
 
     `kind` and `owner` are kept when they are names, `key` when it is a key; of `detail` the text, cut
     to 2,000 characters. The same five again only raise `times` and `last_at`.
-    Raises ValueError when `reason` is not a name.
+    Raises ValueError when `reason` is not a name, and Unavailable.
     """
     failure = Failure(
         check_name(reason, "reason"),
         kind if is_name(kind) else None,
         key if is_key(key) else None,
-        None if detail is None else str(detail),
+        None if detail is None else _said(detail),
         owner if is_name(owner) else None,
     )
     keep_failures(graph, [failure])
@@ -87,6 +87,14 @@ def keep_failures(graph: Any, failures: Iterable[Failure]) -> None:
         tell(
             graph, _KEEP, {"rows": kept[start : start + _MOST], "now": clock.seconds(us), "us": us}
         )
+
+
+def _said(detail: object) -> str:
+    """Give the text of anything, also of what is too deep or too large to be written."""
+    try:
+        return str(detail)
+    except Exception as error:  # noqa: BLE001 - a caller's own class may raise anything
+        return f"a {type(detail).__name__} that cannot be written: {type(error).__name__}"
 
 
 def safe_text(detail: str) -> str:

@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
+from redis import exceptions
 from redis.exceptions import ResponseError
 
 from lighthouse.errors import SchemaMissing, Unavailable
@@ -17,18 +19,31 @@ READY = "MATCH (m:Stamp) WHERE m.times = 'us' WITH 1 AS ready LIMIT 1"
 #: Stands for an absent time in comparisons: before every time.
 NEVER = -(2**62)
 
-# Answers that speak of the server's state, not of what was asked (several come as plain errors).
+# Answers that speak of the server's state, not of what was asked: those that the client has a class
+# for, whose texts it shortens, and those that come as plain errors.
+_OUTAGES = (
+    exceptions.AskError,
+    exceptions.AuthenticationError,
+    exceptions.BusyLoadingError,
+    exceptions.ClusterDownError,
+    exceptions.MasterDownError,
+    exceptions.MovedError,
+    exceptions.NoPermissionError,
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.TryAgainError,
+)
 _OUTAGE = re.compile(
-    r"max pending queries|\boom\b|out of memory|mem consumption exceeded|read.?only replica|\breadonly\b"
-    r"|noreplicas|not enough good replicas|\bloading\b|\bbusy\b|clusterdown|masterdown|\bmoved \d|\bask \d"
-    r"|tryagain|misconf|query timed out|another write is in progress|write queue unavailable"
-    r"|deleted or replaced while|write query aborted|noauth|wrongpass|noperm|max number of clients"
-    r"|background save|failed opening the .* for saving|no space left",
+    r"(OOM|READONLY|NOREPLICAS|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|MISCONF|NOAUTH"
+    r"|WRONGPASS|NOPERM) "
+    r"|max pending queries|query's mem consumption exceeded|query timed out|another write is in progress"
+    r"|graph write queue unavailable|graph was deleted or replaced|write query aborted"
+    r"|max number of clients",
     re.IGNORECASE,
 )
 # Answers that speak of what was sent: a constraint, a type, a value.
 _CONTENT = re.compile(
-    r"constraint violation|mandatory constraint|property values can only|type mismatch",
+    r"unique constraint violation|mandatory constraint violation|property values can only|type mismatch",
     re.IGNORECASE,
 )
 _EMPTY_KEY = "empty key"
@@ -52,19 +67,20 @@ def tell(graph: Any, text: str, params: dict[str, Any] | None = None) -> list:
     return _run(graph.query, text, params, None)
 
 
-def speaks_of_server(message: str) -> bool:
-    """Say whether an error of the database is about its state: the same query may work later."""
-    return _OUTAGE.search(message) is not None
+def command(graph: Any, *words: Any) -> Any:
+    """Send a command about a graph; errors as of `tell`."""
+    return _sent(lambda: graph.execute_command(*words))
 
 
-def speaks_of_content(message: str) -> bool:
+def require_ready(graph: Any) -> None:
+    """Raise SchemaMissing unless the graph has the schema of this version."""
+    if not ask(graph, f"{READY} RETURN 1"):
+        raise SchemaMissing
+
+
+def speaks_of_content(error: ResponseError) -> bool:
     """Say whether an error of the database is about what was sent."""
-    return not speaks_of_server(message) and _CONTENT.search(message) is not None
-
-
-def quoted(name: str) -> str:
-    """Write a checked name for use in a query."""
-    return f"`{name}`"
+    return _CONTENT.match(str(error)) is not None
 
 
 def literal(value: Any) -> str:
@@ -76,13 +92,19 @@ def literal(value: Any) -> str:
 def _run(send: Any, text: str, params: dict[str, Any] | None, timeout: int | None) -> list:
     if params:
         text = f"CYPHER {' '.join(f'{name}={literal(value)}' for name, value in params.items())} {text}"
+    return _sent(lambda: send(text, timeout=timeout).result_set)
+
+
+def _sent(send: Callable[[], Any]) -> Any:
     try:
-        return send(text, timeout=timeout).result_set
+        return send()
+    except _OUTAGES as error:
+        raise Unavailable(f"the database cannot take queries now: {error}") from error
     except ResponseError as error:
         message = str(error)
         if _EMPTY_KEY in message:
             raise SchemaMissing from error
-        if speaks_of_server(message):
+        if _OUTAGE.match(message):
             raise Unavailable(f"the database cannot take queries now: {message}") from error
         raise
 

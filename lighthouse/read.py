@@ -6,7 +6,7 @@ from typing import Any
 from lighthouse import clock
 from lighthouse.errors import SchemaMissing
 from lighthouse.kinds import Kind
-from lighthouse.queries import PAGE, ask
+from lighthouse.queries import PAGE, ask, require_ready
 from lighthouse.values import Key, check_key
 
 # The entries of a State, each with the place that it has among them.
@@ -22,7 +22,7 @@ def history(graph: Any, kind: Kind, key: Key) -> list[dict[str, Any]]:
     Each: `fp`, `valid_from`, `valid_to` (absent on the current one), `seen_last` (if any),
     `recorded_at`, `by`, `provenance` (if any), the values and times; `entry` (and `entries`, when there
     are several) where evidence was named. Times are aware datetimes in UTC.
-    Raises ValueError (key) and SchemaMissing.
+    Raises ValueError (key), SchemaMissing and Unavailable.
     """
     text = (
         f"MATCH (e:`{kind.label}` {{`{kind.key}`: $key}}) WITH e MATCH (e)-[:HAS_STATE]->(s)"
@@ -41,7 +41,8 @@ def history(graph: Any, kind: Kind, key: Key) -> list[dict[str, Any]]:
 def as_of(graph: Any, kind: Kind, key: Key, when: object) -> dict[str, Any] | None:
     """Give the State that held at `when`, as `history` does; None before the first, or when unknown.
 
-    Raises ValueError (key; `when` missing or no time), TypeError (`when` of another type), SchemaMissing.
+    Raises ValueError (key; `when` missing or no time), TypeError (`when` of another type),
+    SchemaMissing and Unavailable.
     """
     t = clock.required(when, "when")
     text = f"{_held_at(kind)} WITH s, 0 AS start {_EVIDENCE} RETURN properties(s), entries"
@@ -53,7 +54,8 @@ def related(graph: Any, kind: Kind, key: Key, relation: str, when: object = None
     """List the keys that a relation points at now, or did at `when`: texts before numbers, rising.
 
     [] when the entity is unknown. Raises ValueError (relation not declared, key, blank `when`),
-    TypeError (`when` of another type), SchemaMissing.
+    TypeError (`when` of another type),
+    SchemaMissing and Unavailable.
     """
     if relation not in kind.relations:
         raise ValueError(f"{str(relation)[:100]!r} is no relation of {kind.label}")
@@ -106,6 +108,5 @@ def _held_at(kind: Kind) -> str:
 
 def _nothing(graph: Any, answer: Any) -> Any:
     """Answer that nothing was found, unless the graph is one that cannot be read yet."""
-    if not ask(graph, "MATCH (m:Stamp) WHERE m.times = 'us' RETURN 1 LIMIT 1"):
-        raise SchemaMissing
+    require_ready(graph)
     return answer

@@ -10,7 +10,7 @@ from redis.exceptions import ResponseError
 
 from lighthouse.errors import Unavailable
 from lighthouse.kinds import MOST_DIMENSIONS, Kind, reach
-from lighthouse.queries import ask, tell
+from lighthouse.queries import ask, command, tell
 from lighthouse.upgrade import upgrade
 
 _UNIQUE = (
@@ -61,12 +61,22 @@ def ensure_schema(
         raise ValueError(f"entry_dimensions must be a whole number from 0 to {MOST_DIMENSIONS}")
     reached = reach(kinds)
     deadline = time.monotonic() + wait_seconds
-    tell(graph, "MERGE (m:Stamp) ON CREATE SET m.id = $id", {"id": str(uuid.uuid4())})
+    _stamp(graph)
     _drop_replaced(graph, deadline)
     _make_indexes(graph, reached, entry_dimensions, deadline)
     _make_constraints(graph, [*_UNIQUE, *((kind.label, kind.key) for kind in reached)], deadline)
     _wait(graph, deadline)
     upgrade(graph, reached)
+
+
+def _stamp(graph: Any) -> None:
+    """Make the Stamp, exactly one.
+
+    4.22.1 plans a MERGE before the writers queue up: of a label that is new to the graph several
+    writers may each make a node, so the later ones are taken out once the label is known.
+    """
+    tell(graph, "MERGE (m:Stamp) ON CREATE SET m.id = $id", {"id": str(uuid.uuid4())})
+    tell(graph, "MATCH (m:Stamp) WITH m ORDER BY id(m) SKIP 1 DELETE m")
 
 
 def _make_indexes(graph: Any, kinds: list[Kind], entry_dimensions: int, deadline: float) -> None:
@@ -103,9 +113,7 @@ def _make_vector_index(graph: Any, label: str, size: int, deadline: float) -> No
 
 def _make_constraints(graph: Any, wanted: list[tuple[str, str]], deadline: float) -> None:
     there = {(row[0], row[1][0]) for row in ask(graph, _CONSTRAINTS) if row[2] != "FAILED"}
-    create = partial(
-        graph.execute_command, "GRAPH.CONSTRAINT", "CREATE", graph.name, "UNIQUE", "NODE"
-    )
+    create = partial(command, graph, "GRAPH.CONSTRAINT", "CREATE", graph.name, "UNIQUE", "NODE")
     for label, name in dict.fromkeys(wanted):
         if (label, name) not in there:
             _make(partial(create, label, "PROPERTIES", 1, name), deadline)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -130,17 +130,31 @@ def exact(value: object) -> str | None:
     return None
 
 
+def own_values(properties: Mapping[str, Any], left_out: Container[str]) -> dict[str, Any]:
+    """Give the caller's values among stored properties, every digit of them."""
+    values = {
+        name: value
+        for name, value in properties.items()
+        if ":" not in name and name not in left_out
+    }
+    for name, text in properties.items():
+        base, _, mark = name.partition(":")
+        if mark == "exact":
+            values[base] = json.loads(text)
+    return values
+
+
 def words(values: Iterable[object]) -> str | None:
     """Join the words of some values by single spaces, in order; None when there is none.
 
     Words are runs of letters and digits of texts and of texts in lists. Folded as Unicode folds
-    case, and cut to 50 characters, so that a question treated alike finds them.
+    case, and cut to 50 characters and 120 bytes, so that a question treated alike finds them.
     """
     found: list[str] = []
     for value in values:
         for item in value if isinstance(value, list) else (value,):
             if isinstance(item, str):
-                found += [word[:50] for word in _WORD.findall(item.casefold())]
+                found += map(_cut, _WORD.findall(item.casefold()))
     return " ".join(found) or None
 
 
@@ -165,6 +179,12 @@ def _check_scalar(value: Any, name: str) -> None:
         raise TypeError(
             f"{name!r} is a {kind.__name__}: text, numbers, true, false and flat lists are taken"
         )
+
+
+def _cut(word: str) -> str:
+    # The index finds no word of more than 128 bytes.
+    word = word[:50]
+    return word if word.isascii() else word.encode()[:120].decode(errors="ignore")
 
 
 def _invisible(character: str) -> bool:

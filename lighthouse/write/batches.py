@@ -173,7 +173,7 @@ class Batch:
         Where the error's words do not tell, it is the row when it is refused time and again while
         the graph takes another write.
         """
-        for _ in range(0 if speaks_of_content(str(error)) else _TRIALS):
+        for _ in range(0 if speaks_of_content(error) else _TRIALS):
             _probe(self._graph)
             try:
                 if not self._try(_by_entity([row])):

@@ -20,7 +20,7 @@ class Edge:
     """One relation edge and its window in microseconds.
 
     `stored`: it is in the graph. `was`: its beginning there, None when it is only known to be open.
-    `origin`: None for an edge of the present call.
+    `origin`: None for an edge of the present call. `gone`: it is to be taken out.
     """
 
     target: Key
@@ -30,6 +30,7 @@ class Edge:
     was: int | None = None
     origin: Origin | None = None
     changed: bool = False
+    gone: bool = False
 
 
 Edges = dict[str, dict[Key, list[Edge]]]
@@ -40,8 +41,10 @@ def late_from(timeline: Timeline) -> int | None:
 
     A late row whose relations are those of both its neighbours moves no edge.
     """
-    late = [turn.t for turn in timeline.turns if turn.u is not None and not _calm(turn)]
-    return min(late, default=None)
+    deep = [
+        turn.t for turn in timeline.turns if (turn.u is not None or turn.joins) and not _calm(turn)
+    ]
+    return min(deep, default=None)
 
 
 def turn_edges(timeline: Timeline, edges: Edges) -> Edges:
@@ -56,7 +59,7 @@ def turn_edges(timeline: Timeline, edges: Edges) -> Edges:
 
 
 def _calm(turn: Turn) -> bool:
-    return turn.before == turn.targets == turn.after
+    return turn.before == turn.targets and (turn.u is None or turn.targets == turn.after)
 
 
 def _go_on(turn: Turn, edges: Edges) -> None:
@@ -67,8 +70,7 @@ def _go_on(turn: Turn, edges: Edges) -> None:
         known = edges.setdefault(edge_type, {})
         for key in before:
             if key not in targets:
-                edge = _open(known.setdefault(key, []), key)
-                edge.end, edge.changed = turn.t, True
+                _end(_open(known.setdefault(key, []), key), turn.t)
         for key in targets:
             if key not in before:
                 known.setdefault(key, []).append(Edge(key, turn.t, None))
@@ -89,19 +91,25 @@ def _go_between(turn: Turn, edges: Edges) -> None:
 def _cut(known: list[Edge], turn: Turn) -> None:
     for edge in known:
         if (
-            edge.start is not None
+            not edge.gone
+            and edge.start is not None
             and edge.start <= turn.t
             and (edge.end is None or edge.end > turn.t)
         ):
             if turn.u is not None and (edge.end is None or edge.end > turn.u):
                 known.append(Edge(edge.target, turn.u, edge.end, origin=edge.origin))
-            edge.end, edge.changed = turn.t, True
+            _end(edge, turn.t)
             return
+
+
+def _end(edge: Edge, t: int) -> None:
+    """End an edge; one that would have held at no moment is gone."""
+    edge.end, edge.changed, edge.gone = t, True, edge.start == t
 
 
 def _extend(known: list[Edge], key: Key, turn: Turn) -> None:
     for edge in known:
-        if edge.start == turn.u:
+        if edge.start == turn.u and not edge.gone:
             edge.start, edge.changed = turn.t, True
             return
     known.append(Edge(key, turn.t, turn.u))
@@ -109,7 +117,7 @@ def _extend(known: list[Edge], key: Key, turn: Turn) -> None:
 
 def _open(known: list[Edge], key: Key) -> Edge:
     for edge in known:
-        if edge.end is None:
+        if edge.end is None and not edge.gone:
             return edge
     edge = Edge(key, None, None, stored=True)
     known.append(edge)

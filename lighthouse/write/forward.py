@@ -1,6 +1,6 @@
 """The hot path: entities with one full row each, on or after the beginning of their current State."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,17 @@ from lighthouse.write.timeline import Timeline, Version, on_current
 #: What the engine says of a writer, of the moment, and of a window's beginning.
 _WRITTEN = "recorded_at: now, `recorded_at:us`: $us, by: $by, provenance: $provenance"
 _BEGUN = "valid_from: localdatetime(r[2]), `valid_from:us`: r[3]"
-# The first cells of a row: key, place, time, microseconds, fp, current State, its seen_last.
-_FIRST = 7
+# The first cells of a row: key, place, time, microseconds, fp; the current State, its fp, its seen_last.
+_FIRST = 8
 
 
 @dataclass(slots=True)
 class Forward:
     """Rows by what becomes of them, each with the current State it was judged against."""
 
-    created: list[tuple[Row, None, None]]
-    changed: list[tuple[Row, int, int | None]]
-    seen: list[tuple[Row, int, int | None]]
+    created: list[tuple[Row, None, None, None]]
+    changed: list[tuple[Row, int, str, int | None]]
+    seen: list[tuple[Row, int, str, int | None]]
     settled: list[tuple[Row, str]]
     others: dict[Key, Picture]
 
@@ -68,7 +68,7 @@ def _sort(
     fp: str, start: int, seen: int | None, *targets: list[Key] | None,
 ) -> None:  # fmt: skip
     if entity is None:
-        forward.created.append((row, None, None))
+        forward.created.append((row, None, None, None))
     elif state is None or row.t < start:
         versions = []
         if state is not None:
@@ -79,9 +79,9 @@ def _sort(
         status = on_current(row.t, start, seen, fp == row.content.fp)
         if status == "changed":
             row.before = _targets(kind, targets)
-            forward.changed.append((row, state, seen))
+            forward.changed.append((row, state, fp, seen))
         elif status == "unchanged" and row.t > (start if seen is None else seen):
-            forward.seen.append((row, state, seen))
+            forward.seen.append((row, state, fp, seen))
         else:
             forward.settled.append((row, status))
 
@@ -106,7 +106,7 @@ class Writes:
             "us": recorded,
         }
 
-    def create(self, rows: list[tuple[Row, None, None]]) -> list[int]:
+    def create(self, rows: list[tuple[Row, None, None, None]]) -> list[int]:
         """Make entities that were not there, with their first State."""
         columns, opened = self._columns(rows), self._opened()
         own = f"`{self._kind.key}`: r[0], `state:id`: id(s)"
@@ -119,7 +119,7 @@ class Writes:
             f" WITH now, r, x AS e {opened}",
         )
 
-    def change(self, rows: list[tuple[Row, int, int | None]]) -> list[int]:
+    def change(self, rows: list[tuple[Row, int, str, int | None]]) -> list[int]:
         """End the current States and begin new ones."""
         columns, opened = self._columns(rows), self._opened()
         own = f"`{self._kind.key}`: r[0], `state:id`: id(s)"
@@ -134,7 +134,7 @@ class Writes:
             f" e = {{{own}{columns.entity()}}} {closed} {opened}",
         )
 
-    def see(self, rows: list[tuple[Row, int, int | None]]) -> list[int]:
+    def see(self, rows: list[tuple[Row, int, str, int | None]]) -> list[int]:
         """Note the last sighting of the current States."""
         return self._send(
             rows,
@@ -146,7 +146,7 @@ class Writes:
         return (
             f"MATCH (e:{self._entity}) WHERE e.`state:id` = r[5] WITH now, r, e"
             f" MATCH ({name}) WHERE id({name}) = r[5] WITH now, r, e, {name}"
-            f" WHERE coalesce({name}.`seen_last:us`, {NEVER}) = r[6]"
+            f" WHERE {name}.fp = r[6] AND coalesce({name}.`seen_last:us`, {NEVER}) = r[7]"
         )
 
     def _columns(self, rows: list[tuple]) -> Columns:
@@ -182,24 +182,15 @@ class Writes:
     def _send(self, rows: list[tuple], columns: Columns | None, text: str) -> list[int]:
         if not rows:
             return []
-        cells = [self._cells(row, state, seen, columns) for row, state, seen in rows]
+        cells = [self._cells(row, known, columns) for row, *known in rows]
         text = f"WITH localdatetime($now) AS now UNWIND $rows AS r {text} RETURN collect(r[1])"
         return tell(self._graph, text, self._params | {"rows": cells})[0][0]
 
-    def _cells(
-        self, row: Row, state: int | None, seen: int | None, columns: Columns | None
-    ) -> list:
+    def _cells(self, row: Row, known: Sequence[Any], columns: Columns | None) -> list:
         content = row.content
-        last = NEVER if seen is None else seen
-        cells: list[Any] = [
-            row.key,
-            row.place,
-            clock.seconds(row.t),
-            row.t,
-            content.fp,
-            state,
-            last,
-        ]
+        state, fp, seen = known
+        cells: list[Any] = [row.key, row.place, clock.seconds(row.t), row.t, content.fp]
+        cells += (state, fp, NEVER if seen is None else seen)
         if columns is None:
             return cells
         for edge, targets in content.targets.items():

@@ -6,7 +6,7 @@ from typing import Any
 from lighthouse.errors import SchemaMissing
 from lighthouse.kinds import RESERVED, Kind
 from lighthouse.queries import READY, ask
-from lighthouse.values import Key
+from lighthouse.values import Key, own_values
 from lighthouse.write.edges import Edge, Edges, Origin
 from lighthouse.write.rows import Content, Row, Targets, make_content
 from lighthouse.write.timeline import Timeline, Version
@@ -166,13 +166,4 @@ def _version(kind: Kind, state: list, whole: bool) -> Version:
 
 def _content(kind: Kind, properties: dict[str, Any], targets: Targets) -> Content:
     times = {name: properties[f"{name}:us"] for name in kind.times if f"{name}:us" in properties}
-    return make_content(kind, own_values(properties, times), times, targets)
-
-
-def own_values(properties: dict[str, Any], times: Any) -> dict[str, Any]:
-    """Leave out the library's own properties and the times of a State's properties."""
-    return {
-        name: value
-        for name, value in properties.items()
-        if ":" not in name and name not in RESERVED and name not in times
-    }
+    return make_content(kind, own_values(properties, RESERVED | times.keys()), times, targets)

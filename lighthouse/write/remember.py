@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from lighthouse import clock
+from lighthouse.errors import SchemaMissing
 from lighthouse.failures import Failure, keep_failures
 from lighthouse.kinds import Kind
-from lighthouse.queries import ask
-from lighthouse.values import Key, check_name, is_key
+from lighthouse.queries import READY, ask, require_ready
+from lighthouse.values import Key, check_name
 from lighthouse.write.batches import Batch, Receipt, Refused
 from lighthouse.write.columns import MOST_NAMES
 from lighthouse.write.rows import Row, check_row, key_of
@@ -85,14 +86,17 @@ def _take(
         except (ValueError, TypeError) as error:
             receipts.append({"key": key_of(given), "status": "invalid", "reason": str(error)})
             refused.append(Refused(place, "invalid", str(error), _time_of(given)))
+    if refused and not checked:
+        require_ready(graph)
     checked = _with_evidence(graph, checked, receipts, refused)
-    _keep(graph, kind, receipts, refused)
     for rows_of_write in _writes(checked):
         batch = Batch(graph, kind, writer, partial)
         batch.take(rows_of_write)
         for place, status, reason in batch.settled:
             receipts[place]["status"], receipts[place]["reason"] = status, reason
-        _keep(graph, kind, receipts, batch.refused)
+        refused += batch.refused
+    # Last, so that a call that an outage ends, and that is sent again, has counted nothing.
+    _keep(graph, kind, receipts, refused)
     return [_plain(receipt) for receipt in receipts]
 
 
@@ -103,7 +107,10 @@ def _with_evidence(
     named = list(dict.fromkeys(row.entry for row in rows if row.entry is not None))
     if not named:
         return rows
-    found = ask(graph, "UNWIND $ids AS i MATCH (n:Entry {id: i}) RETURN n.id", {"ids": named})
+    text = f"{READY} UNWIND $ids AS i OPTIONAL MATCH (n:Entry {{id: i}}) RETURN n.id"
+    found = ask(graph, text, {"ids": named})
+    if not found:
+        raise SchemaMissing
     there = {row[0] for row in found}
     kept = []
     for row in rows:
@@ -152,7 +159,7 @@ def _keep(graph: Any, kind: Kind, receipts: list[Receipt], refused: list[Refused
 
 
 def _time_of(given: object) -> int | None:
-    if not isinstance(given, dict) or not is_key(given.get("key")):
+    if not isinstance(given, dict):
         return None
     try:
         return clock.required(given.get("t"), "t")

@@ -44,7 +44,9 @@ def splice(graph: Any, kind: Kind, writer: Writer, changes: dict[Key, Change]) -
     query.settle_edges(changes)
     query.settle_states(changes)
     query.join(changes)
+    query.drop_edges(changes)
     query.cut(changes)
+    query.renew_stamp()
     query.make_states(changes)
     query.prove_stored(changes)
     query.open_edges(changes, writer)
@@ -61,6 +63,7 @@ class _Query:
         self.params: dict[str, Any] = {"by": writer.by, "provenance": writer.provenance}
         self.params |= {"now": text, "us": us, "stamp": str(uuid.uuid4())}
         self._parts: list[str] = []
+        self._deletes = False
 
     @property
     def text(self) -> str:
@@ -111,6 +114,21 @@ class _Query:
         ]
         self._add("kept", kept, f"MATCH (e:{self._entity}) SET e.`state:rev` = r[1]")
 
+    def drop_edges(self, changes: dict[Key, Change]) -> None:
+        """Take out the stored edges that held at no moment."""
+        for place, (edge_type, target) in enumerate(self._kind.relations.items()):
+            rows = [
+                [key, edge.was, edge.target]
+                for key, change in changes.items()
+                for edges in change.edges.get(edge_type, {}).values()
+                for edge in edges
+                if edge.stored and edge.gone
+            ]
+            found = f"MATCH (e:{self._entity}) WITH r, e MATCH (e)-[o:`{edge_type}`]->(y)"
+            same = f"o.`valid_from:us` = r[1] AND y.`{target.key}` = r[2]"
+            self._add(f"gone{place}", rows, f"{found} WHERE {same} DELETE o")
+            self._deletes |= bool(rows)
+
     def settle_edges(self, changes: dict[Key, Change]) -> None:
         """Give the stored relation edges their new windows."""
         for place, (edge_type, target) in enumerate(self._kind.relations.items()):
@@ -119,7 +137,7 @@ class _Query:
                 for key, change in changes.items()
                 for edges in change.edges.get(edge_type, {}).values()
                 for edge in edges
-                if edge.stored and edge.changed
+                if edge.stored and edge.changed and not edge.gone
             ]
             self._add(
                 f"edges{place}",
@@ -181,12 +199,16 @@ class _Query:
         )
 
     def cut(self, changes: dict[Key, Change]) -> None:
-        """Take out each NEXT between two States that a new one parts, and renew the Stamp."""
+        """Take out each NEXT between two States that a new one parts."""
         rows = [[before.id] for timeline in _timelines(changes) for before in _parted(timeline)]
         self._add(
             "parted", rows, "MATCH (s) WHERE id(s) = r[0] WITH s MATCH (s)-[n:NEXT]->() DELETE n"
         )
-        if rows:
+        self._deletes |= bool(rows)
+
+    def renew_stamp(self) -> None:
+        """Give the Stamp a new id where something is deleted."""
+        if self._deletes:
             self._call("MATCH (m:Stamp) SET m.id = $stamp")
 
     def make_states(self, changes: dict[Key, Change]) -> None:
@@ -225,17 +247,17 @@ class _Query:
     def prove_stored(self, changes: dict[Key, Change]) -> None:
         """Link stored States to the entries of late rows that said the same."""
         rows = [
-            [version.id, entry]
+            [version.id, entry, self.params["us"] + place]
             for version in _versions(changes)
             if version.id is not None
-            for entry in dict.fromkeys(version.evidence)
+            for place, entry in enumerate(dict.fromkeys(version.evidence))
         ]
         self._add(
             "proved",
             rows,
-            "MATCH (s) WHERE id(s) = r[0] WITH r, s MATCH (n:Entry {id: r[1]}) WITH s, n"
-            " OPTIONAL MATCH (s)-[f:FROM]->(n) WITH s, n, f WHERE f IS NULL"
-            " CREATE (s)-[:FROM {`at:us`: $us}]->(n)",
+            "MATCH (s) WHERE id(s) = r[0] WITH r, s MATCH (n:Entry {id: r[1]}) WITH r, s, n"
+            " OPTIONAL MATCH (s)-[f:FROM]->(n) WITH r, s, n, f WHERE f IS NULL"
+            " CREATE (s)-[:FROM {`at:us`: r[2]}]->(n)",
         )
 
     def open_edges(self, changes: dict[Key, Change], writer: Writer) -> None:
@@ -253,7 +275,7 @@ class _Query:
                 for key, change in changes.items()
                 for edges in change.edges.get(edge_type, {}).values()
                 for edge in edges
-                if not edge.stored
+                if not edge.stored and not edge.gone
             ]
             self._add(
                 f"opened{place}",

@@ -37,13 +37,17 @@ class Version:
 
 @dataclass(slots=True)
 class Turn:
-    """A change of an entity's relations: at `t`, until `u` (None: from then on), to `targets`."""
+    """A change of an entity's relations: at `t`, until `u` (None: from then on), to `targets`.
+
+    `joins`: a State that began at `t` is itself changed, so that edges may begin there too.
+    """
 
     t: int
     u: int | None
     targets: Targets
     before: Targets
     after: Targets | None
+    joins: bool = False
 
 
 class Timeline:
@@ -123,7 +127,7 @@ class Timeline:
         ):
             return "conflict"
         after = self.versions[place + 1] if place + 1 < len(self.versions) else None
-        self._turn(held.start, after, content.targets, held.targets)
+        self._turn(held.start, after, content.targets, held.targets, joins=True)
         held.content, held.fp, held.targets = content, content.fp, content.targets
         held.names, held.joined = held.names | row.names, True
         if row.entry:
@@ -157,10 +161,17 @@ class Timeline:
             self.versions.insert(place + 1, _version(row, content, row.t, following.start, None))
         return "inserted"
 
-    def _turn(self, t: int, following: Version | None, targets: Targets, before: Targets) -> None:
+    def _turn(
+        self,
+        t: int,
+        following: Version | None,
+        targets: Targets,
+        before: Targets,
+        joins: bool = False,
+    ) -> None:
         if self.kind.relations:
             u, after = (following.start, following.targets) if following else (None, None)
-            self.turns.append(Turn(t, u, targets, before, after))
+            self.turns.append(Turn(t, u, targets, before, after, joins))
 
     def _holding(self, t: int) -> int:
         """Give the place of the State that holds at `t`, -1 before the first."""
