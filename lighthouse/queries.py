@@ -5,8 +5,19 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from redis import exceptions
-from redis.exceptions import ResponseError
+from redis.exceptions import (
+    AskError,
+    AuthenticationError,
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    MovedError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TryAgainError,
+)
 
 from lighthouse.errors import SchemaMissing, Unavailable
 
@@ -22,16 +33,16 @@ NEVER = -(2**62)
 # Answers that speak of the server's state, not of what was asked: those that the client has a class
 # for, whose texts it shortens, and those that come as plain errors.
 _OUTAGES = (
-    exceptions.AskError,
-    exceptions.AuthenticationError,
-    exceptions.BusyLoadingError,
-    exceptions.ClusterDownError,
-    exceptions.MasterDownError,
-    exceptions.MovedError,
-    exceptions.NoPermissionError,
-    exceptions.OutOfMemoryError,
-    exceptions.ReadOnlyError,
-    exceptions.TryAgainError,
+    AskError,
+    AuthenticationError,
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    MovedError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    TryAgainError,
 )
 _OUTAGE = re.compile(
     r"(OOM|READONLY|NOREPLICAS|LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|MISCONF|NOAUTH"

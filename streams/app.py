@@ -66,7 +66,7 @@ class Reader:
         self._channel.topics = list(names)
 
         # Nothing may escape the agent: what comes of a chunk is decided behind `put`.
-        @app.agent(self._channel, name="rows")
+        @app.agent(self._channel, name="rows")  # type: ignore[untyped-decorator]
         async def rows(stream: Any) -> None:
             async for event in stream.noack().events():
                 await put(Piece(event))
@@ -79,6 +79,14 @@ class Reader:
     async def stop(self) -> None:
         """Stop reading, wait for the chunks in work, commit, leave the group."""
         await self._app.stop()
+
+    def let_go(self) -> None:
+        """Have `stop` wait no longer for chunks in work; they will be delivered again."""
+        self._app.consumer.let_go()
+
+    def cut(self) -> None:
+        """End the Kafka client at once, where `stop` does not come to its end."""
+        self._app.consumer.cut()
 
     def crash(self) -> BaseException | None:
         """Tell what broke the app; None while it works."""

@@ -23,6 +23,7 @@ from mode.utils.futures import notify
 from streams.acknowledge import Progress
 from streams.membership import Membership
 from streams.pieces import Chunk
+from streams.raw_batches import keep_header_names
 
 log = logging.getLogger("streams.chunks")
 # Services name their logger after their module: ours are as chatty about it as Faust's own.
@@ -65,8 +66,14 @@ class ChunkThread(driver.AIOKafkaConsumerThread):
 
     async def on_start(self) -> None:
         """Connect; leaving the group is ours from then on."""
+        keep_header_names()
         await super().on_start()
         Membership(self._ensure_consumer()._coordinator)
+
+    def cut(self) -> None:
+        """End the client without a word to the broker, which drops it when its session is over."""
+        if self._consumer is not None:
+            asyncio.run_coroutine_threadsafe(_cut(self._consumer), self.thread_loop)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         there = self.assignment()
@@ -84,11 +91,21 @@ class ChunkThread(driver.AIOKafkaConsumerThread):
         return len(wanted) == len(offsets)
 
 
+async def _cut(consumer: Any) -> None:
+    coordinator = consumer._coordinator
+    for task in (coordinator._coordination_task, coordinator._heartbeat_task):
+        if task is not None:
+            task.cancel()
+    await consumer._fetcher.close()
+    await consumer._client.close()
+
+
 class ChunkConsumer(driver.Consumer):
     """Faust's consumer, delivering chunks; it knows for each partition which offset comes next."""
 
     logger = _service_log
     transport: Any
+    _thread: ChunkThread
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -168,7 +185,7 @@ class ChunkConsumer(driver.Consumer):
             topic=tp.topic,
             partition=tp.partition,
             offset=last.offset,
-            timestamp=last.timestamp / 1000.0,
+            timestamp=(last.timestamp or 0) / 1000.0,
             timestamp_type=last.timestamp_type,
             headers=None,
             key=None,
@@ -260,6 +277,16 @@ class ChunkConsumer(driver.Consumer):
         self._unacked_messages.discard(message)
         notify(self._waiting_for_ack)
         return True
+
+    def let_go(self) -> None:
+        """Wait no longer for chunks in work: they will be delivered again."""
+        self._unacked_messages.clear()
+        notify(self._waiting_for_ack)
+
+    def cut(self) -> None:
+        """End the client at once; nothing more is committed."""
+        self.let_go()
+        self._thread.cut()
 
     def _filter_tps_with_pending_acks(self, topics: Any = None) -> Iterator[TP]:
         places = (TP(*place) for place in self.progress.places())

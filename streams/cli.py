@@ -1,10 +1,9 @@
 """The command line: which commands there are, and how one ends.
 
-Exit codes: 0 done, 1 some records refused or nothing found, 2 wrong usage or settings, 3 a server
-is not there.
+Exit codes: 0 done; 1 some records were not taken, nothing was found, or a check failed; 2 wrong
+usage or settings; 3 a server is not there.
 """
 
-import importlib.metadata
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,9 +53,11 @@ app.command("check")(cli_state.show_check)
 
 def _version(asked: bool) -> None:
     if asked:
+        from importlib import metadata
+
         try:
-            version = importlib.metadata.version(PROGRAM)
-        except importlib.metadata.PackageNotFoundError:
+            version = metadata.version(PROGRAM)
+        except metadata.PackageNotFoundError:
             version = "not installed"
         console.say(f"{PROGRAM} {version}")
         raise typer.Exit

@@ -31,8 +31,8 @@ MEANINGS = {
     "unchanged": "known already",
 }
 NEXT = (
-    ("run on with this graph, and publish to it", "lighthouse-streams up"),
-    ("another plane", "lighthouse-streams history Plane N283JB"),
+    ("servers and worker again, on this graph, until Ctrl-C", "lighthouse-streams up"),
+    ("meanwhile, in another window: another plane", "lighthouse-streams history Plane N283JB"),
     ("the same plane at another time", "lighthouse-streams history Plane {plane} --as-of {when}"),
     ("your own kinds and topics", "lighthouse-streams init"),
 )
@@ -63,7 +63,7 @@ def command(context: typer.Context) -> None:
         show_counts(answers)
         show_refused(watch.refused(answers))
         show_plane(settings, answers)
-    show_next(time.monotonic() - started)
+    show_next(time.monotonic() - started, forgets=running.broker is not None)
 
 
 def followed(
@@ -122,13 +122,14 @@ def show_plane(settings: Settings, answers: demo.Answers) -> None:
         console.say(f"\nWhere was it at {demo.MOMENT}? {_place(held)}", "bold")
 
 
-def show_next(seconds: float) -> None:
-    """Print what to type next."""
+def show_next(seconds: float, forgets: bool) -> None:
+    """Print what to type next; `forgets` says that the broker keeps nothing."""
     console.say(f"\nDone in {seconds:.0f} s. What to try next:", "bold")
     for what, words in NEXT:
         line = words.format(plane=demo.PLANE, when="2013-03-09T21:00:00Z")
         console.say(f"  {line:<78} {what}")
-    console.say(cli_servers.MEMORY_ONLY)
+    if forgets:
+        console.say(cli_servers.MEMORY_ONLY)
 
 
 def _place(held: history_view.Version) -> str:

@@ -106,8 +106,9 @@ def command(
             show_first(records, limit or DRY)
             return
         config = settings_of(context)
-        name, largest = topics.full(config, topic), config.topics.max_record_bytes
-        producer = publish.connect(topics.client_config(config), name, largest)
+        client, name = topics.client_config(config), topics.full(config, topic)
+        largest = publish.largest(client, name, config.topics.max_record_bytes)
+        producer = publish.connect(client, name, largest)
         result = watched(producer, name, islice(records, limit), size, largest, rate)
     finish(result, name, as_json)
 

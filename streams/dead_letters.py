@@ -45,7 +45,7 @@ def letter(topic: str, answer: Outcome | Refusal, now: datetime) -> Letter:
     """
     record = answer.record
     before = dict(record.headers)
-    own: Headers = [header for header in record.headers if header[0] not in _OURS]
+    own: Headers = [(_text(name), value) for name, value in record.headers if name not in _OURS]
     stated = {
         "reason": answer.reason if isinstance(answer, Refusal) else answer.status,
         "detail": detail(answer)[:LONGEST_DETAIL],
@@ -215,6 +215,11 @@ def _found(message: Message) -> DeadLetter:
         error,
         own,
     )
+
+
+def _text(name: str) -> str:
+    """Show the bytes of a header's name that are no text: Kafka's clients take only text there."""
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _short(name: str | int | None) -> str | None:

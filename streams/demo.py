@@ -76,6 +76,7 @@ def suited(settings: Settings) -> mapping.Mapping:
 @contextlib.contextmanager
 def worker(command: list[str], log: Path) -> Iterator[Callable[[], None]]:
     """Run a worker beside this process; gives a function that raises ServerMissing if it ended."""
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 

@@ -84,7 +84,7 @@ def build(given: dict[str, Any]) -> Mapping:
         if not given.get(name):
             raise UsageError(f"the mapping names no {name}: give --{name}, or --mapping FILE")
     _zone(given.get("timezone"))
-    lists = {name: tuple(given[name]) for name in ("text", "null") if name in given}
+    lists: dict[str, Any] = {n: tuple(given[n]) for n in ("text", "null") if n in given}
     return Mapping(**(given | lists))
 
 

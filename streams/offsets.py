@@ -6,7 +6,7 @@ ways.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,13 @@ ANSWERED = (
     KafkaError._PARTITION_EOF,
     KafkaError._AUTO_OFFSET_RESET,
     KafkaError.OFFSET_OUT_OF_RANGE,
+)
+#: What Kafka answers in the moment after a topic was made.
+NOT_YET = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_PARTITION,
 )
 
 Place = tuple[str, int]
@@ -75,7 +82,10 @@ def reader(config: dict[str, Any], group: str) -> Iterator[Consumer]:
         consumer.list_topics(timeout=ANSWER_SECONDS)
         yield consumer
     except KafkaException as error:
-        raise ServerMissing(f"no broker answers at {config['bootstrap.servers']}") from error
+        what = error.args[0].str()
+        raise ServerMissing(
+            f"no broker answers at {config['bootstrap.servers']}: {what}"
+        ) from error
     finally:
         consumer.close()
 
@@ -132,8 +142,24 @@ def since(consumer: Consumer, heads: Places) -> Iterator[list[Any]]:
         yield [message for message in messages if not message.error()]
 
 
+def settled[Answer](ask: Callable[[], Answer]) -> Answer:
+    """Ask the broker until a topic that was only just made has its leaders.
+
+    Raises KafkaException for any other answer, and when that takes longer than ANSWER_SECONDS.
+    """
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in NOT_YET or time.monotonic() > deadline:
+                raise
+        time.sleep(LOOK_SECONDS)
+
+
 def _start(consumer: Consumer, place: Place) -> int:
-    return consumer.get_watermark_offsets(TopicPartition(*place), timeout=ANSWER_SECONDS)[0]
+    partition = TopicPartition(*place)
+    return settled(lambda: consumer.get_watermark_offsets(partition, timeout=ANSWER_SECONDS))[0]
 
 
 def _ends(consumer: Consumer, starts: Places) -> Places:

@@ -11,6 +11,8 @@ log = logging.getLogger("streams.outbox")
 #: Milliseconds until a record that the broker did not acknowledge is reported as failed; then the
 #: whole lot is sent again. Short, so that a stop during an outage is noticed within its grace.
 MESSAGE_TIMEOUT_MS = 5_000
+#: Milliseconds between two tries to reach a broker that is away, at most.
+RECONNECT_MS = 1_000
 #: Milliseconds a record waits for others to share a request with.
 LINGER_MS = 2
 #: Bytes of the largest record this client sends: far above what brokers take, so that they decide.
@@ -52,6 +54,7 @@ class Outbox:
                 "linger.ms": LINGER_MS,
                 "message.timeout.ms": MESSAGE_TIMEOUT_MS,
                 "message.max.bytes": LARGEST_BYTES,
+                "reconnect.backoff.max.ms": RECONNECT_MS,
                 "delivery.report.only.error": True,
                 "log_level": 0,
                 "error_cb": lambda error: log.debug("the broker's client says: %s", error),

@@ -27,7 +27,7 @@ class Chunk:
                 topic_id,
                 r.partition,
                 r.offset,
-                r.timestamp,
+                -1 if r.timestamp is None else r.timestamp,
                 r.key,
                 r.value,
                 tuple(r.headers),

@@ -33,7 +33,9 @@ class Pressure:
     try that failed. May be used by several threads.
     """
 
-    def __init__(self, give_up: Callable[[], bool], on_retry: Callable[[str], object] = str) -> None:
+    def __init__(
+        self, give_up: Callable[[], bool], on_retry: Callable[[str], object] = str
+    ) -> None:
         self._give_up = give_up
         self._on_retry = on_retry
         self._down: dict[str, float] = {}

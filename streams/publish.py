@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from streams import feed, mapping
 from streams.errors import ServerMissing, UsageError
@@ -110,6 +111,21 @@ def until_now(path: Path, form: str | None, columns: mapping.Mapping | None) -> 
     if last is None:
         raise UsageError(f"{path}: no row has a time to shift")
     return datetime.now(UTC) - last
+
+
+def largest(config: dict[str, Any], topic: str, planned: int) -> int:
+    """Give the most bytes that a record of the topic may have: as planned, or less if it says so.
+
+    Where the broker does not tell, what is planned counts.
+    """
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    client = AdminClient(config | {"log_level": 0})
+    try:
+        asked = client.describe_configs([resource], request_timeout=ANSWER_SECONDS)
+        told = asked[resource].result().get("max.message.bytes")
+    except KafkaException:
+        return planned
+    return min(planned, int(told.value)) if told and told.value else planned
 
 
 def connect(config: dict[str, Any], topic: str, max_bytes: int) -> Producer:

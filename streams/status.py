@@ -99,6 +99,10 @@ def _topics(reaches: Iterable[offsets.Reach], read: set[str]) -> Iterable[TopicS
 
 def _graphs(settings: Settings) -> tuple[str, ...]:
     try:
-        return tuple(sorted(embedded.connect(settings).list_graphs()))
+        db = embedded.connect(settings)
     except ServerMissing:
         return ()
+    try:
+        return tuple(sorted(db.list_graphs()))
+    finally:
+        db.connection.close()

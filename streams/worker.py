@@ -9,31 +9,29 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from streams import check, embedded, measures, topics
+from streams import embedded, lookout, measures, topics
 from streams.errors import StreamsError
-from streams.identity import TopicIds
+from streams.lookout import Servers
 from streams.measures import Measures
 from streams.outbox import Outbox
 from streams.pipeline import Pipeline
 from streams.pressure import Abandoned, Pressure
 from streams.route import Router
-from streams.rows import BROKER, Answers, RowStages
-from streams.rows import OUTAGES as BROKER_OUTAGES
+from streams.rows import RowStages
 from streams.settings import Settings
 from streams.threads import CallThread
-from streams.write import DATABASE, Graphs, Writer
-from streams.write import OUTAGES as DATABASE_OUTAGES
+from streams.write import Graphs, Writer
 
 log = logging.getLogger("streams.worker")
 
-#: Seconds between two looks at the servers; the topics are looked at each so many times (30 s).
-LOOK_SECONDS, LOOKS_FOR_TOPICS = 5.0, 6
 #: Seconds to wait before a reader that broke is started again; doubled each time, up to the second.
 RESTART_SECONDS = (0.5, 30.0)
 #: Seconds between two looks of the loop at what the worker was told.
 _TICK_SECONDS = 0.05
-#: Seconds for a reader that broke to let go of the broker.
-_BROKEN_SECONDS = 10.0
+#: Seconds for tasks to end that were cut off by a stop.
+_CANCEL_SECONDS = 0.5
+#: Seconds to commit and to leave the group after the grace, or after the reader broke.
+_LEAVE_SECONDS = 3.0
 
 
 class RecordsLost(StreamsError):
@@ -54,15 +52,10 @@ class Worker:
         self._failure: Exception | None = None
         self._reader: Any = None
         self._is_reading = False
-        self._admin: Any = None
-        self._looks = 0
         self.measures = Measures()
         self.measures.ready(lambda: bool(self.readiness()["ready"]))
         self._pressure = Pressure(self._gives_up, self.measures.retried)
-        self._ids = TopicIds(self._ask_ids)
-        self._outputs = Answers(
-            topics.full(settings, topics.RECEIPTS), topics.full(settings, topics.DEAD_LETTERS)
-        )
+        self._servers = Servers(settings, self._pressure)
 
     def stop(self) -> None:
         """Ask the worker to stop; asked a second time it does not wait for what is open."""
@@ -78,8 +71,8 @@ class Worker:
         """Run until stopped or until it cannot work; raises StreamsError in that case."""
         server = measures.serve(self._settings.worker.http, self.measures, self.readiness)
         try:
-            with self._signals(), contextlib.suppress(Abandoned):
-                self._check_servers()
+            with self._signals(), _quiet("aiokafka"), contextlib.suppress(Abandoned):
+                self._servers.check()
                 self._live_on()
         finally:
             if server:
@@ -89,55 +82,12 @@ class Worker:
             raise self._failure
         log.info("the worker has stopped")
 
-    # Starting
-
-    def _check_servers(self) -> None:
-        """Wait for servers that are away; raise where they are not as they must be.
-
-        An embedded server that does not run is not waited for: nobody is about to start it.
-        """
-        if embedded.addresses(self._settings).graph is None:
-            embedded.connect(self._settings)
-        embedded.broker_servers(self._settings)
-        findings = self._pressure.until_done(DATABASE, self._graph_findings, DATABASE_OUTAGES)
-        for found in findings:
-            if found.level == check.WARN:
-                log.warning("%s: %s; %s", found.about, found.found, found.advice)
-        if refused := check.refused(findings):
-            told = "; ".join(f"{each.about} {each.found}: {each.advice}" for each in refused)
-            raise StreamsError(f"the graph's server is not set for this work: {told}")
-        there = self._pressure.until_done(BROKER, self._existing, BROKER_OUTAGES)
-        for name in (self._outputs.receipts, self._outputs.dead_letters):
-            if name not in there:
-                advice = "make it with `lighthouse-streams topics create`"
-                raise StreamsError(f"the topic {name} is not there: {advice}", topic=name)
-
-    def _graph_findings(self) -> list[check.Finding]:
-        db = embedded.connect(self._settings)
-        try:
-            return check.graph_findings(db, self._settings.graph.allow_loss)
-        finally:
-            db.connection.close()
-
-    def _names(self) -> list[str]:
-        """Wait until there is a topic to read; give the names of all."""
-        told = False
-        while True:
-            there = self._pressure.until_done(BROKER, self._existing, BROKER_OUTAGES)
-            if names := list(topics.resolve(self._settings, there)):
-                return names
-            if not told:
-                log.warning("no source of %s has a topic yet: waiting", self._settings.file)
-                told = True
-            if self._told.wait(LOOK_SECONDS):
-                raise Abandoned
-
     # Living
 
     def _live_on(self) -> None:
         wait = RESTART_SECONDS[0]
         while not self._is_over():
-            names = self._names()
+            names = self._servers.names(self._told)
             loop = asyncio.new_event_loop()
             crash = loop.run_until_complete(self._live(names))
             _end(loop)
@@ -181,11 +131,11 @@ class Worker:
         settings = self._settings
         writer = Writer(graphs, settings.kinds.values(), self._pressure)
         stages = RowStages(
-            ids=self._ids,
+            ids=self._servers.ids,
             router=Router(settings),
             writer=writer,
             outbox=outbox,
-            answers=self._outputs,
+            answers=self._servers.answers,
             pressure=self._pressure,
             measures=self.measures,
             max_record_bytes=settings.topics.max_record_bytes,
@@ -222,21 +172,30 @@ class Worker:
     async def _stop(
         self, reader: Any, pipeline: Pipeline, starting: asyncio.Task[None], broken: bool
     ) -> None:
-        grace = _BROKEN_SECONDS if broken else float(self._settings.worker.grace_seconds)
+        grace = 0.0 if broken else float(self._settings.worker.grace_seconds)
         if not broken:
             log.info("stopping: open batches are finished or let go of, for %.0f seconds", grace)
         self._is_reading = False
         pipeline.hurry()
         starting.cancel()
         stopping = asyncio.create_task(reader.stop())
-        until = asyncio.get_running_loop().time() + grace
-        while not stopping.done() and not self._at_once.is_set():
-            if asyncio.get_running_loop().time() > until:
+        if not await self._within(grace, stopping):
+            if not broken:
                 log.warning("the grace is over: what is open will be delivered again")
-                break
-            await asyncio.sleep(_TICK_SECONDS)
+            reader.let_go()
+            if not await self._within(_LEAVE_SECONDS, stopping):
+                reader.cut()
         if stopping.done() and (error := stopping.exception()) is not None:
             log.warning("the reader did not stop cleanly: %r", error)
+
+    async def _within(self, seconds: float, task: asyncio.Task[None]) -> bool:
+        """Wait for a task, not longer than told and not after a second signal; say if it ended."""
+        until = asyncio.get_running_loop().time() + seconds
+        while not task.done() and not self._at_once.is_set():
+            if asyncio.get_running_loop().time() >= until:
+                break
+            await asyncio.sleep(_TICK_SECONDS)
+        return task.done()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -255,7 +214,7 @@ class Worker:
     # What it is told
 
     def _on_assigned(self) -> None:
-        self._ids.forget()
+        self._servers.ids.forget()
         self._is_reading = True
 
     def _on_pause(self, pipeline: Pipeline) -> None:
@@ -285,9 +244,9 @@ class Worker:
 
     async def _watch(self, reader: Any, looker: CallThread) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(lookout.LOOK_SECONDS)
             try:
-                names = await looker.call(self._look, reader.topics())
+                names = await looker.call(self._servers.look, reader.topics())
                 if new := reader.read_also(names):
                     log.info("new topics are read: %s", ", ".join(new))
                 self.measures.lag(reader.lags())
@@ -299,44 +258,30 @@ class Worker:
             except Exception:
                 log.exception("a look at the servers failed; the work goes on")
 
-    def _look(self, read: list[str]) -> list[str]:
-        """See whether the servers answer and the topics are what they were; name those to read."""
-        if DATABASE not in self._pressure.down():
-            self._pressure.until_done(DATABASE, self._ping, DATABASE_OUTAGES)
-        there = self._pressure.until_done(BROKER, self._existing, BROKER_OUTAGES)
-        self._looks += 1
-        if self._looks % LOOKS_FOR_TOPICS:
-            return []
-        own = [self._outputs.receipts, self._outputs.dead_letters]
-        self._pressure.until_done(BROKER, lambda: self._ids.check([*read, *own]), BROKER_OUTAGES)
-        return list(topics.resolve(self._settings, there))
 
-    def _ping(self) -> None:
-        db = embedded.connect(self._settings)
-        try:
-            db.connection.ping()
-        finally:
-            db.connection.close()
-
-    def _existing(self) -> frozenset[str]:
-        return topics.existing(self._client())
-
-    def _ask_ids(self, names: Any) -> dict[str, str]:
-        return topics.topic_ids(self._client(), names)
-
-    def _client(self) -> Any:
-        if self._admin is None:
-            self._admin = topics.admin(self._settings)
-        return self._admin
+@contextmanager
+def _quiet(*names: str) -> Iterator[None]:
+    """Keep loggers silent: an outage is told once, by us, and what we cut off is no error."""
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        if logger.getEffectiveLevel() > logging.DEBUG:
+            logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:
     """End a loop; tasks that do not let themselves be cancelled are left behind."""
     tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-    if tasks:
-        loop.run_until_complete(asyncio.wait(tasks, timeout=1))
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
+    with _quiet("asyncio", "faust", "mode"):
+        for task in tasks:
+            task.cancel()
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_CANCEL_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

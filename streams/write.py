@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-import lighthouse
-from lighthouse import Kind, SchemaMissing, Unavailable
 from redis import exceptions as redis
 
+import lighthouse
+from lighthouse import Kind, SchemaMissing, Unavailable
 from streams.batch import Call
 from streams.errors import ServerMissing
 from streams.events import Outcome, Routed

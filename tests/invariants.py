@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from tests import delivering
 from tests.delivering import KINDS, micros
 from tests.oracle import Key
 from tests.strategies import PLACE, THING
@@ -39,6 +40,7 @@ def broken(graph: object, keys: list[Key]) -> list[str]:
         found += _broken_states(graph, kind, keys)
         found += _broken_edges(graph, kind, keys)
         found += _broken_entities(graph, kind, keys)
+        found += [wrong for key in keys for wrong in _edges_unlike_states(graph, kind, key)]
     return found
 
 
@@ -95,6 +97,29 @@ def _broken_edges(graph: object, kind: str, keys: list[Key]) -> list[str]:
         if set(labels) < {declared[relation].label, "Entity"}:
             wrong.append(f"a target with the labels {labels}")
         found += [f"{kind} {key!r} {relation}: {it}" for it in wrong]
+    return found
+
+
+def _edges_unlike_states(graph: object, kind: str, key: Key) -> list[str]:
+    """Name the States in whose windows the edges are not what the library says it points at."""
+    edges = delivering.edges(graph, kind, key)
+    turns = {begun for _, _, begun, _, _ in edges} | {ended for _, _, _, ended, _ in edges}
+    found = []
+    for state in delivering.history(graph, kind, key):
+        begun, ended = state["valid_from"], state.get("valid_to")
+        if any(turn and begun < turn and (ended is None or turn < ended) for turn in turns):
+            found.append(f"{kind} {key!r}: an edge turns inside of the State from {begun}")
+        for relation in KINDS[kind].relations:
+            told = delivering.related(graph, kind, key, relation, begun)
+            held = [
+                target
+                for named, target, since, until, _ in edges
+                if named == relation and since <= begun and (until is None or begun < until)
+            ]
+            if sorted(told, key=repr) != sorted(held, key=repr):
+                found.append(
+                    f"{kind} {key!r} {relation} at {begun}: {told} by States, {held} by edges"
+                )
     return found
 
 

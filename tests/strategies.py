@@ -158,6 +158,19 @@ def calls(draw: st.DrawFn, order: Sequence[Row]) -> list[Call]:
     return [Call(_function(batch, single), tuple(batch), spelling) for batch in batches]
 
 
+@st.composite
+def overtakings(draw: st.DrawFn) -> tuple[list[Call], Call, list[Call]]:
+    """Calls for one entity: what comes before, the call that is overtaken, and those that overtake it."""
+    order = placed(draw(sequences(one_entity=True, most=12)))
+    place = draw(st.integers(0, len(order) - 1))
+    before = [
+        Call("update_many" if row.partial else "remember", (row,), 0) for row in order[:place]
+    ]
+    rest = [order[place : place + 3], order[place + 3 : place + 4], order[place + 4 : place + 7]]
+    mine, *others = [_alike(rows, draw(st.booleans())) for rows in rest if rows]
+    return before, mine, others
+
+
 def long_run(seed: int, size: int, sorts: Sequence[bool], apart: int = 500_000) -> list[Call]:
     """Calls of one writer for three entities; `sorts` holds whether rows are partial, at random.
 
@@ -180,6 +193,11 @@ def placed(order: Sequence[Row]) -> list[Row]:
         )
         for row in order
     ]
+
+
+def _alike(rows: Sequence[Row], partial: bool) -> Call:
+    given = tuple(replace(row, partial=partial, by="feed") for row in rows)
+    return Call("update_many" if partial else "remember", given, 0)
 
 
 def _some(pick: random.Random, partial: bool, apart: int, by: str) -> Call:

@@ -99,7 +99,7 @@ def working(given: Settings) -> Iterator[Worker]:
     def run() -> None:
         try:
             worker.run()
-        except BaseException as error:  # noqa: BLE001 - handed on
+        except BaseException as error:
             raised.append(error)
 
     thread = threading.Thread(target=run)

@@ -1,0 +1,1 @@
+"""The sample that the demo publishes, and the program that made it."""

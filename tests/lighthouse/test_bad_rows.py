@@ -143,17 +143,49 @@ def test_a_refusal_that_comes_again_only_raises_its_count_and_moves_its_last_tim
 
 
 def test_refusals_of_one_batch_are_counted_as_those_of_many(site) -> None:
-    """Three equal refusals in one call are one node; another content is another node."""
-    row = {"key": "k", "t": T, "values": {"v": "A"}}
-    others = [{**row, "values": {"v": it}} for it in ("B", "B", "C", "B")]
+    """Three equal refusals in one call are one node with both times; other content is another."""
+    rows = [
+        {"key": "k", "t": f"2026-01-01T00:00:0{n}", "values": {"v": it}, "entry": "no/1"}
+        for n, it in ((5, "B"), (7, "B"), (1, "C"), (3, "B"))
+    ]
 
-    receipts = lighthouse.remember(site, SITE, [row, *others], by="feed")
+    receipts = lighthouse.remember(site, SITE, rows, by="feed")
 
-    assert [it["status"] for it in receipts] == ["created", *["conflict"] * 4]
-    assert {it["detail"]: it["times"] for it in failures(site)} == {
-        content({"v": "B"}): 3,
-        content({"v": "C"}): 1,
+    assert [it["status"] for it in receipts] == ["missing"] * 4
+    found = {
+        it["detail"]: [it["times"], it["first_t:us"] - at(T), it["last_t:us"] - at(T)]
+        for it in failures(site)
     }
+    lost = "the entry 'no/1' does not exist: "
+    assert found == {
+        lost + content({"v": "B"}): [3, 5_000_000, 3_000_000],
+        lost + content({"v": "C"}): [1, 1_000_000, 1_000_000],
+    }
+
+
+def test_a_refused_partial_row_is_kept_with_what_it_said(site) -> None:
+    """What a partial row named stands in its WriteFailure, and another content is another one."""
+    given = {"t": T, "values": {"v": "now"}}
+    lighthouse.update(site, SITE, "k", by="feed", **given)
+    cases = {
+        "missing": {"entry": "no/1", "t": "2026-01-02"},
+        "conflict": {},
+        "stale": {"t": "2025-01-01"},
+    }
+
+    for more in cases.values():
+        for value in ("this", "that"):
+            row = {"key": "k"} | given | more | {"values": {"v": value}}
+            lighthouse.update_many(site, SITE, [row], by="feed")
+
+    kept = {
+        (it["reason"], name)
+        for it in failures(site)
+        for name in ("this", "that")
+        if f"'{name}'" in it["detail"].replace('"', "'")
+    }
+    assert kept == {(reason, name) for reason in cases for name in ("this", "that")}
+    assert [it["times"] for it in failures(site)] == [1] * 6
 
 
 def test_a_row_with_unknown_evidence_is_missing_and_names_it(site) -> None:

@@ -1,4 +1,4 @@
-"""Which moment a time names: every written form is moved to UTC and printed in one way, or refused."""
+"""Which moment a time names: every form is moved to UTC and printed in one way, or refused."""
 
 import os
 import time
@@ -103,7 +103,10 @@ def test_every_form_of_iso_8601_is_read_and_printed_in_utc(given, printed) -> No
         (datetime(2026, 1, 1, 10), "2026-01-01T10:00:00"),
         (datetime(2026, 1, 1, 10, tzinfo=EAST), "2026-01-01T09:00:00"),
         (datetime(2026, 1, 1, 10, 0, 0, 7, tzinfo=UTC), "2026-01-01T10:00:00.000007"),
-        (datetime(2026, 1, 1, tzinfo=timezone(timedelta(microseconds=1))), "2025-12-31T23:59:59.999999"),
+        (
+            datetime(2026, 1, 1, tzinfo=timezone(timedelta(microseconds=1))),
+            "2025-12-31T23:59:59.999999",
+        ),
         (datetime(1, 1, 1, tzinfo=WEST), "0001-01-01T01:00:00"),
         (datetime(9999, 12, 31, 23, 59, tzinfo=EAST), "9999-12-31T22:59:00"),
         (datetime.max, "9999-12-31T23:59:59.999999"),
@@ -115,7 +118,7 @@ def test_a_datetime_is_printed_like_text(given, printed) -> None:
 
 
 def test_a_time_without_offset_is_utc_wherever_the_machine_stands(far_from_utc) -> None:
-    """Neither a naive text, nor a naive datetime, nor a zone without offset asks the local clock."""
+    """Neither a naive text, a naive datetime nor a zone without offset asks the local clock."""
     wall = datetime(2026, 1, 1, 10)
 
     assert wall.astimezone(UTC).hour == 23
@@ -256,7 +259,7 @@ def test_microseconds_are_whole_and_lead_back(moment) -> None:
     ],
 )
 def test_the_readable_form_is_whole_seconds_that_the_engine_reads(us, written, graph) -> None:
-    """Fractions are cut; the one second that the engine cannot read is written as the one before."""
+    """Fractions are cut; the second that the engine cannot read is written as the one before."""
     assert clock.seconds(us) == written
 
     stored = graph.query("RETURN localdatetime($t)", {"t": written}).result_set

@@ -1,4 +1,4 @@
-"""What the package offers: its list of names, the namespace, and what each function says it raises."""
+"""What the package offers: its names, the namespace, and what each function says it raises."""
 
 import inspect
 import re
@@ -11,14 +11,15 @@ import lighthouse
 #: The 68 names of the contract's index and those that go beyond it; a build may still lack some.
 PROMISED = set(
     """
-    Kind SELF WORLD world tenant ensure_schema remember update record_failure history as_of related stamp now
-    add_task claim complete release open_episode record close_episode episode episodes_about hand_off accept
-    handoffs_for learn weigh used retire lesson lessons_about write_playbook switch ran playbook playbooks_for
-    promote say messages sessions said_about said summarize context forget_session forget_user pointing_at
-    similar search search_history search_entries embed nearest embed_entries nearest_entries fuse groups
-    important between connection extract impact_of_state impact_of_entry invalidate_entry diff_between what_if
-    agent_trust recall update_many record_many say_many forget_entities digest heal LighthouseError Unavailable
-    SchemaMissing
+    Kind SELF WORLD world tenant ensure_schema remember update record_failure history as_of
+    related stamp now add_task claim complete release open_episode record close_episode episode
+    episodes_about hand_off accept handoffs_for learn weigh used retire lesson lessons_about
+    write_playbook switch ran playbook playbooks_for promote say messages sessions said_about
+    said summarize context forget_session forget_user pointing_at similar search search_history
+    search_entries embed nearest embed_entries nearest_entries fuse groups important between
+    connection extract impact_of_state impact_of_entry invalidate_entry diff_between what_if
+    agent_trust recall update_many record_many say_many forget_entities digest heal
+    LighthouseError Unavailable SchemaMissing
     """.split()
 )
 #: What a caller must be ready for, by function; those not listed raise nothing of their own.
@@ -35,7 +36,9 @@ RAISED = {
     "related": {"ValueError", "TypeError", "SchemaMissing", "Unavailable"},
     "digest": {"SchemaMissing", "Unavailable"},
 }
-FUNCTIONS = sorted(name for name in lighthouse.__all__ if inspect.isfunction(getattr(lighthouse, name)))
+FUNCTIONS = sorted(
+    name for name in lighthouse.__all__ if inspect.isfunction(getattr(lighthouse, name))
+)
 
 
 def _place(name: str) -> tuple:
@@ -46,7 +49,9 @@ def _place(name: str) -> tuple:
 def named(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
     """The errors that a docstring names, with those of the functions that it refers to."""
     text = inspect.getdoc(getattr(lighthouse, name)) or ""
-    errors = {error for known in RAISED.values() for error in known if re.search(rf"\b{error}\b", text)}
+    errors = {
+        error for known in RAISED.values() for error in known if re.search(rf"\b{error}\b", text)
+    }
     for other in set(re.findall(r"`(\w+)`", text)) & RAISED.keys() - seen - {name}:
         errors |= named(other, seen | {name})
     return errors
@@ -86,7 +91,9 @@ def test_a_function_says_what_it_does_and_what_it_raises(name) -> None:
 def test_the_table_of_errors_knows_every_function_that_takes_a_graph() -> None:
     """A function that is added cannot go without."""
     taking = [
-        name for name in FUNCTIONS if "graph" in inspect.signature(getattr(lighthouse, name)).parameters
+        name
+        for name in FUNCTIONS
+        if "graph" in inspect.signature(getattr(lighthouse, name)).parameters
     ]
 
     assert taking

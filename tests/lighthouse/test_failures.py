@@ -1,4 +1,4 @@
-"""What is kept of a write that did not happen: one node for each sort of refusal, counted and bounded."""
+"""What is kept of a write that did not happen: one node for each refusal, counted, bounded."""
 
 import hashlib
 import json
@@ -54,8 +54,8 @@ def test_a_failure_of_the_application_is_kept_with_all_it_names(things, at) -> N
     assert kept(things) == [
         {
             "same": same("no room", "Thing", 7, "der Inhalt: é", "ann"),
-            "reason": "no room", "kind": "Thing", "key": 7, "detail": "der Inhalt: é", "owner": "ann",
-            "times": 1, "at": NOON, "last_at": NOON,
+            "reason": "no room", "kind": "Thing", "key": 7, "detail": "der Inhalt: é",
+            "owner": "ann", "times": 1, "at": NOON, "last_at": NOON,
             "at:us": round(NOON.timestamp()) * SECOND + 250_000,
             "last_at:us": round(NOON.timestamp()) * SECOND + 250_000,
         }
@@ -109,10 +109,15 @@ def test_a_text_and_a_number_as_key_are_two(things) -> None:
     record_failure(things, "x", key="5")
     record_failure(things, "x", key=5)
 
-    assert sorted(str(type(failure["key"])) for failure in kept(things)) == ["<class 'int'>", "<class 'str'>"]
+    assert sorted(str(type(failure["key"])) for failure in kept(things)) == [
+        "<class 'int'>",
+        "<class 'str'>",
+    ]
 
 
-@pytest.mark.parametrize("reason", ["", " ", " a", "a\n", "x" * 201, "a\u200bb", None, 5, b"a", True])
+@pytest.mark.parametrize(
+    "reason", ["", " ", " a", "a\n", "x" * 201, "a\u200bb", None, 5, b"a", True]
+)
 def test_a_reason_that_is_no_name_raises(things, reason) -> None:
     """And nothing is kept."""
     with pytest.raises(ValueError, match="reason must be text"):
@@ -137,7 +142,11 @@ def test_what_is_no_name_or_key_is_left_out_silently(things, wrong) -> None:
         pytest.param("a\0b", "a\\x00b", id="NUL"),
         pytest.param("a\ud800b", "a\\ud800b", id="a lone surrogate"),
         pytest.param("\udfff\ud83d", "\\udfff\\ud83d", id="surrogates the wrong way round"),
-        pytest.param("quote ' \" ` \\ \\u0041 $x\r\n\t\x01", "quote ' \" ` \\ \\u0041 $x\r\n\t\x01", id="signs"),
+        pytest.param(
+            "quote ' \" ` \\ \\u0041 $x\r\n\t\x01",
+            "quote ' \" ` \\ \\u0041 $x\r\n\t\x01",
+            id="signs",
+        ),
         pytest.param("x" * 10_000_000, "x" * 2_000, id="ten million characters"),
         pytest.param("漢" * 2_001, "漢" * 2_000, id="characters are counted, not bytes"),
         pytest.param("x" * 1_999 + "\ud800", "x" * 1_999 + "\\", id="an escape is cut, too"),
@@ -149,7 +158,7 @@ def test_what_is_no_name_or_key_is_left_out_silently(things, wrong) -> None:
     ],
 )
 def test_the_detail_is_the_bounded_safe_text_of_anything(things, detail, shown) -> None:
-    """Cut to 2,000 characters, with NUL and lone surrogates written out; the hash is of what is kept."""
+    """Cut to 2,000 characters, NUL and lone surrogates written out; hashed as it is kept."""
     record_failure(things, "x", detail=detail)
     record_failure(things, "x", detail=detail)
 
@@ -203,9 +212,14 @@ def content(values: dict) -> str:
 
 
 def test_each_refusal_of_a_row_keeps_what_it_was_about(things) -> None:
-    """The content of a stale or conflicting row, what is missing before it, the error of an invalid one."""
+    """The content of a stale or conflicting row, what is missing, the error of an invalid one."""
     remember(things, THING, [row("k", T[1], 1), row("k", T[5], 1), row("k", T[7], 2)], by="feed")
-    refused = [row("k", T[3], 9), row("k", T[1], 8), row("k", T[8], 3, entry="lab/1"), row("k", T[8], [None])]
+    refused = [
+        row("k", T[3], 9),
+        row("k", T[1], 8),
+        row("k", T[8], 3, entry="lab/1"),
+        row("k", T[8], [None]),
+    ]
 
     receipts = remember(things, THING, refused, by="feed")
 
@@ -216,7 +230,12 @@ def test_each_refusal_of_a_row_keeps_what_it_was_about(things) -> None:
         "missing": f"the entry 'lab/1' does not exist: {content({'v': 3})}",
         "invalid": receipts[3]["reason"],
     }
-    assert [receipt["status"] for receipt in receipts] == ["stale", "conflict", "missing", "invalid"]
+    assert [receipt["status"] for receipt in receipts] == [
+        "stale",
+        "conflict",
+        "missing",
+        "invalid",
+    ]
     for failure in found.values():
         assert (failure["kind"], failure["key"], failure["times"]) == ("Thing", "k", 1)
         assert failure["same"] == same(failure["reason"], "Thing", "k", failure["detail"], None)
@@ -227,7 +246,9 @@ def test_what_the_database_refused_keeps_its_words_and_the_key(things) -> None:
     things.create_node_unique_constraint("State", "badge")
     remember(things, THING, [{"key": "a", "t": T[1], "values": {"badge": 1}}], by="feed")
 
-    [receipt] = remember(things, THING, [{"key": "it's b", "t": T[1], "values": {"badge": 1}}], by="feed")
+    [receipt] = remember(
+        things, THING, [{"key": "it's b", "t": T[1], "values": {"badge": 1}}], by="feed"
+    )
 
     [failure] = kept(things)
     assert (receipt["status"], failure["reason"], failure["key"]) == ("failed", "failed", "it's b")

@@ -14,7 +14,7 @@ _EDGE = "MATCH (e:Thing {key: 'e'})-[r:IN]->(o:Place {name: 'r4'}) "
 FAULTS = {
     "a second open State": (
         _OPEN + "CREATE (e)-[:HAS_STATE]->(:State {`valid_from:us`: s.`valid_from:us` + 1,"
-        " valid_from: s.valid_from})",
+        " valid_from: s.valid_from, recorded_at: s.recorded_at, `recorded_at:us`: s.`recorded_at:us`})",
         "not one open State",
     ),
     "no open State": (_OPEN + "SET s.`valid_to:us` = 2000000000000000", "not one open State"),
@@ -53,6 +53,15 @@ FAULTS = {
         "empty window",
     ),
     "an edge without its integer": (_EDGE + "SET r.valid_to = null", "without its twin"),
+    "an edge that goes on too long": (
+        _EDGE + "SET r.valid_to = null, r.`valid_to:us` = null",
+        "by edges",
+    ),
+    "an edge that ends too early": (
+        _EDGE + "SET r.`valid_to:us` = r.`valid_from:us` + 1",
+        "turns inside",
+    ),
+    "a missing edge": (_EDGE + "DELETE r", "by edges"),
     "a target without its label": (_EDGE + "REMOVE o:Entity", "labels"),
     "an entity without its label": ("MATCH (e:Thing {key: 'e'}) REMOVE e:Entity", "labels"),
     "an entity that says something else": (

@@ -1,5 +1,6 @@
-"""How queries reach the database: every text travels unharmed, and errors of its state are told apart."""
+"""How queries reach the database: texts travel unharmed, errors of its state are told apart."""
 
+import secrets
 import socketserver
 import threading
 
@@ -50,7 +51,7 @@ OUTAGES = [
     "LOADING Redis is loading the dataset in memory",
     "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
     "MISCONF Errors writing to the AOF file: No space left on device",
-    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.",
     "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
     "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.",
     "CLUSTERDOWN The cluster is down",
@@ -70,12 +71,14 @@ LASTING = [
     "mandatory constraint violation: node with label Oom missing property loading",
     "Property values can only be of primitive types or arrays of primitive types",
     "Type mismatch: expected Integer, Float, or Null but was String",
-    "errMsg: Invalid input 'b': expected a clause line: 1, column: 1, offset: 0 errCtx: busy loading",
+    "errMsg: Invalid input 'b': expected a clause line: 1, column: 1, offset: 0 errCtx: busy",
 ]
 CALLS = {
     "ensure_schema": lambda graph: lighthouse.ensure_schema(graph, [THING], wait_seconds=0),
     "remember": lambda graph: lighthouse.remember(graph, THING, [{"key": "k", "t": T}], by="feed"),
-    "remember a bad row": lambda graph: lighthouse.remember(graph, THING, [{"key": "k"}], by="feed"),
+    "remember a bad row": lambda graph: lighthouse.remember(
+        graph, THING, [{"key": "k"}], by="feed"
+    ),
     "update": lambda graph: lighthouse.update(graph, THING, "k", T, by="feed"),
     "record_failure": lambda graph: lighthouse.record_failure(graph, "x"),
     "history": lambda graph: lighthouse.history(graph, THING, "k"),
@@ -129,7 +132,7 @@ def _refusing():
 @pytest.fixture(name="things", scope="module")
 def _things(db) -> Graph:
     """One graph with the schema of a thing."""
-    graph = db.select_graph("test-queries")
+    graph = db.select_graph(f"test-{secrets.token_hex(6)}")
     lighthouse.ensure_schema(graph, [THING])
     yield graph
     graph.delete()
@@ -149,10 +152,15 @@ def test_a_text_travels_unharmed(things, text) -> None:
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_row_travels_unharmed(things, text) -> None:
-    """Values are kept character by character; so are keys, targets and writers where they are names."""
+    """Values are kept as they are; so are keys, targets and writers where they are names."""
     name = text if lighthouse.values.is_name(text) else "k"
     key = f"{name} {lighthouse.values.fingerprint(text)}"
-    row = {"key": key, "t": T, "values": {"v": text, "w": [text, 1, text]}, "relations": {"NEAR": [name, 5]}}
+    row = {
+        "key": key,
+        "t": T,
+        "values": {"v": text, "w": [text, 1, text]},
+        "relations": {"NEAR": [name, 5]},
+    }
 
     [receipt] = lighthouse.remember(things, THING, [row], by=name, provenance=name[:40].strip())
 
@@ -164,7 +172,9 @@ def test_a_row_travels_unharmed(things, text) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_text_travels_unharmed(things, text) -> None:
     """No text but those with NUL or half a surrogate pair is beyond the parameters."""
     assert ask(things, "RETURN $x, size($x)", {"x": text})[0][0] == text
@@ -186,7 +196,7 @@ def test_any_text_travels_unharmed(things, text) -> None:
     ],
 )
 def test_a_value_is_written_as_the_engine_reads_it(value, written) -> None:
-    """JSON, yet without `\\u` escapes, which the engine does not read."""
+    """JSON, yet without the escapes by number that JSON has and the engine does not read."""
     assert literal(value) == written
 
 
@@ -268,7 +278,9 @@ def test_a_row_that_lacks_what_is_mandatory_is_failed_whatever_its_name(graph) -
     lighthouse.ensure_schema(graph, [THING])
     graph.create_node_mandatory_constraint("Thing", "loading")
 
-    [taken] = lighthouse.remember(graph, THING, [{"key": 1, "t": T, "values": {"loading": 1}}], by="feed")
+    [taken] = lighthouse.remember(
+        graph, THING, [{"key": 1, "t": T, "values": {"loading": 1}}], by="feed"
+    )
     [refused] = lighthouse.remember(graph, THING, [{"key": 2, "t": T}], by="feed")
 
     assert (taken["status"], refused["status"]) == ("created", "failed")

@@ -155,7 +155,9 @@ def _foreign_messages(document: dict[str, Any]) -> list[str]:
     found = []
     for name, operation in document.get("operations", {}).items():
         channel = operation.get("channel", {}).get("$ref", "")
-        for message in operation.get("messages", []):
-            if not message.get("$ref", "").startswith(f"{channel}/messages/"):
-                found.append(f"operations/{name}: {message} is no message of {channel}")
+        found += [
+            f"operations/{name}: {message} is no message of {channel}"
+            for message in operation.get("messages", [])
+            if not message.get("$ref", "").startswith(f"{channel}/messages/")
+        ]
     return found

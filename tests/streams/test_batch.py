@@ -2,8 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from lighthouse import Kind
 
+from lighthouse import Kind
 from streams.batch import calls
 from streams.events import Record, Routed, Row
 

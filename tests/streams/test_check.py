@@ -1,6 +1,7 @@
 """What `check` finds: each setting that breaks the delivery rule, and none where all is well."""
 
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,17 @@ def turned(own: FalkorDB, command: str, name: str, value: str) -> list[Finding]:
         return check.graph_findings(own)
     finally:
         own.execute_command(f"{command} SET", name, before)
+        settle(own)
+
+
+def settle(own: FalkorDB) -> None:
+    """Wait until a new append-only file is written: before that the server does not end."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        state = own.connection.info("persistence")
+        if not state["aof_rewrite_in_progress"] and not state["aof_rewrite_scheduled"]:
+            return
+        time.sleep(0.05)
 
 
 def named(findings: list[Finding], about: str) -> Finding:
@@ -86,6 +98,7 @@ def test_a_loss_that_is_allowed_is_only_warned_of(own: FalkorDB) -> None:
         findings = check.graph_findings(own, allow_loss=True)
     finally:
         own.execute_command("CONFIG SET", "appendonly", "yes")
+        settle(own)
 
     assert named(findings, "append-only file").level == check.WARN
     assert check.refused(findings) == []

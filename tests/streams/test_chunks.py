@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from streams import app, embedded, topics
 from streams.pieces import Piece
@@ -155,6 +155,27 @@ def test_a_record_comes_through_byte_for_byte(own: Settings) -> None:
     assert sum(piece.size() for piece in pieces) == 300_002
 
 
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_records_are_read(own: Settings, codec: str) -> None:
+    """A producer may compress as it likes."""
+    pieces: list[Piece] = []
+    producer = Producer({"bootstrap.servers": own.broker.servers, "compression.type": codec})
+    for number in range(100):
+        producer.produce(topics.full(own, "rows"), b"%d" % number * 100, partition=0)
+    producer.flush(20)
+    producer.close()
+
+    def work(piece: Piece) -> None:
+        pieces.append(piece)
+        piece.acknowledge()
+
+    with reading(own, work):
+        until(lambda: count(pieces) >= 100)
+
+    values = [record.value for piece in pieces for record in piece.records("id")]
+    assert values == [b"%d" % number * 100 for number in range(100)]
+
+
 def test_an_open_chunk_holds_the_offset_and_comes_again(own: Settings) -> None:
     """What is done behind an open one is not committed; the next worker gets all of it."""
     pieces: list[Piece] = []
@@ -271,3 +292,17 @@ def test_a_log_that_was_lost_is_told(tmp_path: Path) -> None:
 
     assert before == []
     assert running.lost[0] == (topics.full(own, "rows"), 0, 500, 0)
+
+
+def test_a_group_that_stands_beyond_the_end_is_told(own: Settings) -> None:
+    """A committed offset that the log does not reach is lost records, and is not waited on."""
+    produce(own, 50, partition=0)
+    name = topics.full(own, "rows")
+    consumer = Consumer({"bootstrap.servers": own.broker.servers, "group.id": own.worker.group})
+    consumer.commit(offsets=[TopicPartition(name, 0, 80)], asynchronous=False)
+    consumer.close()
+
+    with reading(own, lambda piece: piece.let_go()) as running:
+        until(lambda: bool(running.lost))
+
+    assert set(running.lost) == {(name, 0, 80, 50)}

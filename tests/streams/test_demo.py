@@ -69,7 +69,7 @@ def test_a_worker_is_ended_with_the_demo(tmp_path: Path) -> None:
         "signal.signal(signal.SIGTERM, lambda *a: sys.exit(print('ended well')))\n"
         "print('ready', flush=True)\ntime.sleep(60)"
     )
-    log = tmp_path / "log"
+    log = tmp_path / "data" / "log"
 
     with demo.worker([sys.executable, "-c", script], log) as alive:
         while "ready" not in log.read_text():

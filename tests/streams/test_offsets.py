@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from streams import offsets
@@ -113,6 +113,25 @@ def test_what_comes_since_an_end(broker: str, topic: str) -> None:
 
     assert heads == {(topic, 0): 5, (topic, 1): 0}
     assert found == [5, 6, 7]
+
+
+def test_a_topic_that_was_only_just_made_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka has no leader for it at first; any other answer is not asked for again."""
+    monkeypatch.setattr(offsets, "ANSWER_SECONDS", 1.0)
+    not_yet = KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+    refused = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    answers = [not_yet, not_yet, None, refused, *[not_yet] * 100]
+
+    def ask() -> str:
+        if error := answers.pop(0):
+            raise error
+        return "answer"
+
+    assert offsets.settled(ask) == "answer"
+    with pytest.raises(KafkaException, match="authorization"):
+        offsets.settled(ask)
+    with pytest.raises(KafkaException, match=r"[Ll]eader"):
+        offsets.settled(ask)
 
 
 def test_a_topic_that_is_not_there_has_no_partitions(broker: str) -> None:

@@ -12,10 +12,10 @@ import pytest
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from streams import feed, mapping, offsets, publish
+from streams import embedded, feed, mapping, offsets, publish
 from streams.errors import ServerMissing, UsageError
 from streams.mapping import Mapping
-from tests.servers import free_port
+from tests.servers import ended, free_port
 
 LIMIT = 100_000
 PLANE = Mapping("Plane", "tail", "at")
@@ -121,6 +121,30 @@ def test_a_record_that_is_too_large_is_named_and_the_next_goes_out(
     assert LIMIT < unsent.size < LIMIT + 200
     assert "larger than the broker takes (100,000 bytes)" in unsent.reason
     assert "max_record_bytes" in unsent.reason
+
+
+def test_the_topics_own_limit_counts_where_it_is_lower(broker: str, topic: str) -> None:
+    """So that small records are not refused with a large one that shares their request."""
+    config = {"bootstrap.servers": broker}
+
+    assert publish.largest(config, topic, LIMIT + 1) == LIMIT
+    assert publish.largest(config, topic, LIMIT - 1) == LIMIT - 1
+    assert publish.largest(config, f"none-{topic}", LIMIT) == LIMIT
+    assert f"none-{topic}" not in AdminClient(config).list_topics(timeout=10).topics
+
+
+def test_a_record_at_the_limit_does_not_take_others_with_it(
+    broker: str, topic: str, tmp_path: Path
+) -> None:
+    """The broker may count more bytes than we do: then that record alone is named."""
+    room = LIMIT - len(publish.encoded(mapping.row(PLANE, {"tail": "b", "at": "t", "note": ""})))
+    lines = [f"a,t,{'x' * 50}\n" * 500, f"b,t,{'x' * (room - len('Plane/b'))}\n", "c,t,x\n"]
+    path = written(tmp_path, "a.csv", f"tail,at,note\n{''.join(lines)}")
+
+    result = sent(broker, topic, records(path, PLANE))
+
+    assert result.published + len(result.unsent) == 502
+    assert [unsent.number for unsent in result.unsent] in ([], [502])
 
 
 def test_lines_that_cannot_be_read_go_out_as_they_are(
@@ -238,6 +262,28 @@ def test_a_broker_that_is_not_there_is_a_missing_server(monkeypatch: pytest.Monk
 
     with pytest.raises(ServerMissing, match=servers):
         publish.connect({"bootstrap.servers": servers}, "x", LIMIT)
+
+
+def test_a_broker_that_goes_away_is_told_with_what_it_has(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line at which it stopped, how many are published, and that sending again is safe."""
+    monkeypatch.setattr(publish, "DELIVERY_SECONDS", 2)
+    path = written(tmp_path, "a.csv", "tail,at\n" + "a,2026-01-01\n" * 20)
+    with ended(embedded.start_broker(data)) as server:
+        admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
+        admin.create_topics([NewTopic("rows", 1, 1)])["rows"].result(15)
+        producer = publish.connect({"bootstrap.servers": server.address}, "rows", LIMIT)
+
+        def killing() -> Iterator[publish.Outgoing]:
+            for record in records(path, PLANE):
+                if record.number == 12:
+                    producer.flush(10)
+                    server.kill()
+                yield record
+
+        with pytest.raises(ServerMissing, match=r"at line 12 .*; 10 records are published"):
+            publish.send(producer, "rows", killing(), max_bytes=LIMIT)
 
 
 def test_the_first_records_are_shown_as_they_would_go_out(tmp_path: Path) -> None:
