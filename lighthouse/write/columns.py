@@ -60,6 +60,13 @@ class Columns:
             names += [name, f"{name}:us"]
         return "".join(f", `{name}`: {state}.`{name}`" for name in names)
 
+    def cell(self, name: str, row: str = "r") -> str:
+        """Write the value of a name of this batch; null where no row of it has one."""
+        if name not in self._names:
+            return "null"
+        before = self.first + bool(self._kind.text) + len(self._kind.relations)
+        return f"{row}[{before + self._names.index(name)}]"
+
     def row(self, content: Content) -> list[Any]:
         """Give the cells of one content."""
         values, times = content.values, content.times

@@ -13,6 +13,7 @@ from lighthouse.write.columns import Columns
 from lighthouse.write.pictures import Picture
 from lighthouse.write.rows import Row, Targets
 from lighthouse.write.timeline import Timeline, Version, on_current
+from lighthouse.write.vectors import await_vector, seek_vector, take_vector
 
 #: What the engine says of a writer, of the moment, and of a window's beginning.
 _WRITTEN = "recorded_at: now, `recorded_at:us`: $us, by: $by, provenance: $provenance"
@@ -116,22 +117,22 @@ class Writes:
             f"OPTIONAL MATCH (e:{self._entity}) WITH now, r, e WHERE e IS NULL"
             f" CREATE (s:State {{fp: r[4], {_BEGUN}, {_WRITTEN}{columns.state()}}})"
             f" CREATE (x:`{self._kind.label}`:Entity {{{own}{columns.entity()}}})-[:HAS_STATE]->(s)"
-            f" WITH now, r, x AS e {opened}",
+            f" WITH now, r, x AS e{await_vector(self._kind, columns)} {opened}",
         )
 
     def change(self, rows: list[tuple[Row, int, str, int | None]]) -> list[int]:
         """End the current States and begin new ones."""
         columns, opened = self._columns(rows), self._opened()
         own = f"`{self._kind.key}`: r[0], `state:id`: id(s)"
-        gone, closed = self._closed(rows)
+        gone, closed, carried = self._closed(rows)
         return self._send(
             rows,
             columns,
-            f"{self._current('c')}{gone}"
+            f"{self._current('c')}{gone}{seek_vector(self._kind, columns, carried)}"
             f" CREATE (e)-[:HAS_STATE]->(s:State {{fp: r[4], {_BEGUN}, {_WRITTEN}{columns.state()}}})"
             "<-[:NEXT]-(c)"
             " SET c.valid_to = s.valid_from, c.`valid_to:us` = r[3],"
-            f" e = {{{own}{columns.entity()}}} {closed} {opened}",
+            f" e = {{{own}{columns.entity()}}}{take_vector(self._kind, columns)} {closed} {opened}",
         )
 
     def see(self, rows: list[tuple[Row, int, str, int | None]]) -> list[int]:
@@ -161,8 +162,8 @@ class Writes:
             for place, (edge, target) in enumerate(self._kind.relations.items())
         )
 
-    def _closed(self, rows: list[tuple]) -> tuple[str, str]:
-        """Find the open edges to targets no longer named, type by type; and end them."""
+    def _closed(self, rows: list[tuple]) -> tuple[str, str, str]:
+        """Find the open edges to targets no longer named, type by type; end them; names in scope."""
         find, end = "", ""
         carried = "now, r, e, c"
         for place, (edge, target) in enumerate(self._kind.relations.items()):
@@ -177,7 +178,7 @@ class Writes:
             )
             carried += f", gone{place}"
             end += f" FOREACH (o IN gone{place} | SET o.valid_to = s.valid_from, o.`valid_to:us` = r[3])"
-        return find, end
+        return find, end, carried
 
     def _send(self, rows: list[tuple], columns: Columns | None, text: str) -> list[int]:
         if not rows:

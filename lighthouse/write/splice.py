@@ -11,6 +11,7 @@ from lighthouse.write.columns import Columns, instant
 from lighthouse.write.edges import Edges, Origin
 from lighthouse.write.pictures import Picture
 from lighthouse.write.timeline import Timeline, Version
+from lighthouse.write.vectors import seek_vector, take_vector
 
 # The first cell of a fresh State's own columns.
 _FIRST = 12
@@ -190,12 +191,13 @@ class _Query:
                 ]
                 for key, version, current in joined
             ],
-            f"MATCH (e:{self._entity}) WITH r, e MATCH (s) WHERE id(s) = r[1]"
+            f"MATCH (e:{self._entity}) WITH r, e MATCH (s) WHERE id(s) = r[1] WITH r, e, s"
+            f"{seek_vector(self._kind, columns, 'r, e, s')}"
             " SET s = {fp: r[2], `partial:names`: r[3], by: s.by, provenance: s.provenance"
             f"{own}{columns.state()}}}"
             " FOREACH (_ IN CASE WHEN r[4] THEN [1] ELSE [] END |"
             f" SET e = {{`{self._kind.key}`: r[0], `state:id`: id(s), `state:rev`: e.`state:rev`"
-            f"{columns.entity()}}})",
+            f"{columns.entity()}}}){take_vector(self._kind, columns, 'r[4]')}",
         )
 
     def cut(self, changes: dict[Key, Change]) -> None:
@@ -222,6 +224,7 @@ class _Query:
             f"WITH now UNWIND $fresh AS r MATCH (e:{self._entity}) WITH now, r, e"
             " OPTIONAL MATCH (p) WHERE id(p) = r[1] WITH now, r, e, p"
             " OPTIONAL MATCH (n) WHERE id(n) = r[2] WITH now, r, e, p, n"
+            f"{seek_vector(self._kind, columns, 'now, r, e, p, n')}"
             " CREATE (e)-[:HAS_STATE]->(s:State {fp: r[4],"
             " valid_from: localdatetime(r[5]), `valid_from:us`: r[6],"
             " valid_to: localdatetime(r[7]), `valid_to:us`: r[8],"
@@ -232,6 +235,7 @@ class _Query:
             " FOREACH (x IN CASE WHEN n IS NULL THEN [] ELSE [n] END | CREATE (s)-[:NEXT]->(x))"
             " FOREACH (_ IN CASE WHEN r[3] THEN [1] ELSE [] END |"
             f" SET e = {{`{self._kind.key}`: r[0], `state:id`: id(s){columns.entity()}}})"
+            f"{take_vector(self._kind, columns, 'r[3]')}"
             " WITH collect(s) AS made"
             " FOREACH (l IN $links | FOREACH (a IN [made[l[0]]] | FOREACH (b IN [made[l[1]]] |"
             " CREATE (a)-[:NEXT]->(b))))"
