@@ -78,7 +78,9 @@ def _read_windows(
     for node, target, start, end in _pages(graph, text, list(windows)):
         spans = windows[node].setdefault(f"{edge_type} {json.dumps(target)}", [])
         spans.append([start, end])
-        spans.sort(key=lambda span: span[0])
+    for own in windows.values():
+        for spans in own.values():
+            spans.sort(key=lambda span: span[0])
 
 
 def _pages(graph: Any, text: str, nodes: list[int]) -> Iterable[list]:

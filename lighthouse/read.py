@@ -57,7 +57,7 @@ def related(graph: Any, kind: Kind, key: Key, relation: str, when: object = None
     TypeError (`when` of another type),
     SchemaMissing and Unavailable.
     """
-    if relation not in kind.relations:
+    if not isinstance(relation, str) or relation not in kind.relations:
         raise ValueError(f"{str(relation)[:100]!r} is no relation of {kind.label}")
     params: dict[str, Any] = {"key": check_key(key)}
     if when is None:
@@ -90,7 +90,7 @@ def state_map(properties: dict[str, Any], entries: list[list]) -> dict[str, Any]
     if evidence:
         shown["entry"] = evidence[0]
     if len(evidence) > 1:
-        shown["entries"] = evidence
+        shown.setdefault("entries", evidence)  # a caller's own value of that name stays
     return shown
 
 

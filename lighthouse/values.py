@@ -102,7 +102,7 @@ def check_value(value: object, name: str) -> None:
 
 
 def content_text(
-    values: dict, times: dict[str, str], relations: Mapping[str, Iterable[Key]]
+    values: dict, times: Mapping[str, str | None], relations: Mapping[str, Iterable[Key]]
 ) -> str:
     """Write the JSON that stands for what a row says; two rows are the same when theirs are."""
     return _content([values, times, relations])

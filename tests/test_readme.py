@@ -113,7 +113,7 @@ def test_the_library_answers_as_shown(graph: Graph, monkeypatch: pytest.MonkeyPa
     checked = 0
 
     for line in example.splitlines():
-        code, _, answer = line.partition("   # ")
+        code, _, answer = line.partition("  # ")
         if answer:
             assert eval(code, names) == eval(answer)
             checked += 1

@@ -154,7 +154,7 @@ class Batch:
     def _answer(self, row: Row, status: str, reason: str | None) -> None:
         self.settled.append((row.place, status, reason))
         if status in ("stale", "conflict", "invalid", "busy", "failed"):
-            detail = reason or (_named(row) if row.partial else row.content.text)
+            detail = row.content.text if status in ("stale", "conflict") else reason or ""
             self.refused.append(Refused(row.place, status, detail, row.t))
 
     def _part(self, rows: list[Row], error: ResponseError) -> None:
@@ -239,7 +239,3 @@ def _touched(picture: Picture) -> bool:
         version.id is None or version.moved or version.joined or version.evidence
         for version in picture.timeline.versions
     )
-
-
-def _named(row: Row) -> str:
-    return f"values {row.values!r}, times {row.times!r}, relations {row.targets!r}"[:2_000]

@@ -47,7 +47,7 @@ UNKNOWN = Content({}, {}, {}, "", "")
 
 @dataclass(slots=True)
 class Row:
-    """A checked row; a partial one only names what changes, and has no content of its own.
+    """A checked row; a partial one only names what changes: of its content there is the text alone.
 
     `before`: the relations of the current State, once they were read.
     """
@@ -93,12 +93,22 @@ def check_row(kind: Kind, place: int, given: object, latest: int, partial: bool)
     values, times = _split(kind, given.get("values"))
     targets = check_targets(kind, given.get("relations"))
     if partial:
-        load = 1 + sum(map(len, targets.values()))
-        return Row(place, key, t, entry, UNKNOWN, True, load, values, times, targets)
+        said = Content({}, {}, {}, _said(values, times, targets), "")
+        load = _load(targets, said.text)
+        return Row(place, key, t, entry, said, True, load, values, times, targets)
     known: Times = {name: us for name, us in times.items() if us is not None}
     full = make_content(kind, _without_nulls(values), known, targets)
-    load = 1 + sum(map(len, full.targets.values())) + len(full.text) // 1000
+    load = _load(full.targets, full.text)
     return Row(place, key, t, entry, full, False, load, values, times, targets)
+
+
+def _load(targets: Targets, text: str) -> int:
+    return 1 + sum(map(len, targets.values())) + len(text) // 1000
+
+
+def _said(values: dict[str, Any], times: dict[str, int | None], targets: Targets) -> str:
+    told = {name: us if us is None else clock.text(us) for name, us in times.items()}
+    return content_text(values, told, targets)
 
 
 def key_of(given: object) -> Key | None:

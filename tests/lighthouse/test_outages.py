@@ -277,8 +277,8 @@ def test_a_server_that_is_loading_is_unavailable(own, tmp_path_factory) -> None:
         assert _loads(replica)
         assert raised == [Unavailable] * 3
         servers.wait_until(lambda: not _loads(replica))
-        # It stays a replica: 4.22.1 ends with a fault when one that was just filled is made a master
-        # and written to.
+        # It stays a replica: 4.22.1 ends with a fault when one that was just filled is made a
+        # master and written to.
         assert len(lighthouse.history(graph, THING, 1)) == 1
         assert _raised_by(WRITES["changed"], graph) is Unavailable
         assert _failures(graph) == []

@@ -172,7 +172,7 @@ def test_following_prints_what_comes(told: Settings, tmp_path: Path) -> None:
 
     line = following.stdout.readline()
     following.send_signal(signal.SIGINT)
-    rest = following.communicate(timeout=30)[0]
+    rest = following.communicate(timeout=90)[0]
 
     assert json.loads(line)["offset"] == 2
     assert (rest, following.returncode) == (b"", 0)
