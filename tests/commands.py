@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,6 +64,11 @@ def surroundings(cwd: Path, **environment: str) -> dict[str, str]:
     """Give the environment of a program run in a folder."""
     own = {"LIGHTHOUSE_GRAPH_DATA": str(cwd / "data"), "PYTHONPATH": str(ROOT)}
     return os.environ | own | environment
+
+
+def heed_interrupts() -> None:
+    """Let a program end on SIGINT also where the tests run in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def every_command() -> Iterator[tuple[str, Any]]:

@@ -32,17 +32,19 @@ def test_a_running_reader_reads_more_topics(own: Settings) -> None:
     async def main() -> list[list[str]]:
         reader = app.Reader(own, own.broker.servers, [first], put)
         await reader.start()
-        publish(own, [row("a", "2026-01-01")], topic="rows.later")
-        told_new = [reader.read_also([first]), reader.read_also([first, second])]
-        async with asyncio.timeout(30):
-            while len({piece.topic for piece in pieces}) < 2:
-                await asyncio.sleep(0.05)
-        told_new.append(reader.read_also([second]))
-        assert sorted(reader.topics()) == sorted([first, second])
-        assert not reader.is_rebalancing()
-        assert reader.crash() is None
-        assert {place[0] for place in reader.lags()} == {first, second}
-        await reader.stop()
+        try:
+            publish(own, [row("a", "2026-01-01")], topic="rows.later")
+            told_new = [reader.read_also([first]), reader.read_also([first, second])]
+            async with asyncio.timeout(90):
+                while len({piece.topic for piece in pieces}) < 2:
+                    await asyncio.sleep(0.05)
+            told_new.append(reader.read_also([second]))
+            assert sorted(reader.topics()) == sorted([first, second])
+            assert not reader.is_rebalancing()
+            assert reader.crash() is None
+            assert {place[0] for place in reader.lags()} == {first, second}
+        finally:
+            await reader.stop()
         return told_new
 
     assert asyncio.run(main()) == [[], [second], []]

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from streams import cli_answers, topics
 from streams.errors import UsageError
 from streams.settings import Settings
-from tests.commands import command, run, settled, surroundings
+from tests.commands import command, heed_interrupts, run, settled, surroundings
 
 ROW = b'{"kind":"Plane","key":"N1"}'
 
@@ -167,6 +167,7 @@ def test_following_prints_what_comes(told: Settings, tmp_path: Path) -> None:
         cwd=tmp_path,
         env=surroundings(tmp_path),
         stdout=subprocess.PIPE,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread of this process holds a lock it needs
     )
     sent_receipts(told, receipt(1, "invalid"), receipt(2, "created"))
 
