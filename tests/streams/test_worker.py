@@ -341,21 +341,6 @@ def test_a_broker_that_comes_back_empty_ends_the_worker(
     assert end.value.exit_code == 3
 
 
-def test_a_reader_that_breaks_is_started_again(own: Settings, db: FalkorDB) -> None:
-    """Whatever breaks the reader, the worker goes on from what was committed."""
-    publish(own, things(100))
-    with working(own) as worker:
-        answered(own, 100)
-        broken = worker._reader
-        broken._app._crash(RuntimeError("planted"))
-        until(lambda: worker._reader not in (None, broken), 40)
-        publish(own, things(200, first=100))
-        answered(own, 200)
-
-    assert sum(committed(own)) == 200
-    assert versions(db, own, "thing 7") == list(range(7, 200, 50))
-
-
 def test_topics_that_come_later_are_read(
     tmp_path: Path, graph_url: str, broker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
