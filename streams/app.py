@@ -1,5 +1,7 @@
 """The Faust app: how topics are read into the worker, and the worker run on it."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -27,8 +29,13 @@ COMMIT_SECONDS = 0.5
 BUFFERED_CHUNKS = 16
 #: Seconds without a fetch after which the client would leave its group; an outage may last.
 IDLE_SECONDS = 10 * 86_400.0
+#: Milliseconds until the client looks again for topics and partitions: a topic that was only just
+#: made may have no leader yet when it is subscribed to, and the client would wait five minutes.
+METADATA_MS = 10_000
 #: Bytes of one fetch of a partition, at least.
 FETCH_BYTES = 1_048_576
+#: Seconds for a client that is cut off to close its connections.
+_CUT_SECONDS = 0.5
 #: Seconds that Faust waits for more changes before it subscribes anew; it would wait 45.
 SUBSCRIBE_SECONDS = 0.5
 
@@ -84,9 +91,12 @@ class Reader:
         """Have `stop` wait no longer for chunks in work; they will be delivered again."""
         self._app.consumer.let_go()
 
-    def cut(self) -> None:
-        """End the Kafka client at once, where `stop` does not come to its end."""
+    async def cut(self) -> None:
+        """End the Kafka clients at once, where `stop` does not come to its end."""
         self._app.consumer.cut()
+        if (producer := self._app.producer._producer) is not None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(producer.stop(), _CUT_SECONDS)
 
     def crash(self) -> BaseException | None:
         """Tell what broke the app; None while it works."""
@@ -101,7 +111,10 @@ class Reader:
         return list(self._channel.topics)
 
     def read_also(self, names: Iterable[str]) -> list[str]:
-        """Read more topics; returns those that were not read before."""
+        """Read more topics; returns those that were not read before.
+
+        To be told again until they are subscribed to: Faust forgets what comes in a rebalance.
+        """
         new = [name for name in names if name not in self._channel.topics]
         self._channel.topics.extend(new)
         if any(name not in self._app.topics._topic_name_index for name in self._channel.topics):
@@ -142,6 +155,7 @@ def _options(settings: Settings, servers: str) -> dict[str, Any]:
         "broker_max_poll_interval": IDLE_SECONDS,
         "broker_max_poll_records": 4 * settings.worker.batch_records,
         "consumer_auto_offset_reset": "earliest",
+        "consumer_metadata_max_age_ms": METADATA_MS,
         "consumer_max_fetch_size": max(FETCH_BYTES, settings.topics.max_record_bytes),
         "stream_buffer_maxsize": BUFFERED_CHUNKS,
         "stream_wait_empty": True,

@@ -8,7 +8,7 @@ moves only when the worker acknowledges (`acknowledge`), never because Faust let
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any
 
@@ -20,9 +20,10 @@ from faust.types import TP, ConsumerMessage, Message
 from mode.threads import WorkerThread
 from mode.utils.futures import notify
 
-from streams.acknowledge import Progress
+from streams.acknowledge import Place, Progress
 from streams.membership import Membership
 from streams.pieces import Chunk
+from streams.positions import Positions
 from streams.raw_batches import keep_header_names
 
 log = logging.getLogger("streams.chunks")
@@ -72,7 +73,7 @@ class ChunkThread(driver.AIOKafkaConsumerThread):
 
     def cut(self) -> None:
         """End the client without a word to the broker, which drops it when its session is over."""
-        if self._consumer is not None:
+        if self._consumer is not None and not self.thread_loop.is_closed():
             asyncio.run_coroutine_threadsafe(_cut(self._consumer), self.thread_loop)
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
@@ -110,11 +111,9 @@ class ChunkConsumer(driver.Consumer):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.progress = Progress()
-        self._next: dict[TP, int] = {}
+        self.positions = Positions()
         self._kept: dict[TP, int] = {}
         self._furthest: dict[TP, int] = {}
-        self._again: set[TP] = set()
-        self._gaps: dict[TP, tuple[int, int]] = {}
         self._short_since: dict[TP, float] = {}
 
     def _new_consumer_thread(self) -> ChunkThread:
@@ -137,10 +136,10 @@ class ChunkConsumer(driver.Consumer):
         try:
             while slices and self._may_deliver(generation):
                 tp, raw = slices.popleft()
-                if part := self._checked(tp, raw):
+                if part := self.positions.take(tp, raw):
                     yield tp, self._message(tp, part, generation)
         finally:
-            self._again.update(tp for tp, _ in slices)
+            self.positions.missed(tp for tp, _ in slices)
 
     def _may_deliver(self, generation: int) -> bool:
         return (
@@ -158,26 +157,8 @@ class ChunkConsumer(driver.Consumer):
         self._watch_ends(active)
         return fetched
 
-    def _checked(self, tp: TP, raw: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Give what is new of a fetched slice; nothing where it does not follow what was delivered.
-
-        A gap is believed when a second fetch from the expected offset shows it again (a compacted
-        topic, a transaction's marker); otherwise a fetch was lost in a rebalance.
-        """
-        expected, first = self._next.get(tp), raw[0].offset
-        if expected is None or tp in self._again:
-            return ()
-        if first < expected:
-            return tuple(r for r in raw if r.offset >= expected)
-        if first > expected and self._gaps.get(tp) != (expected, first):
-            self._gaps[tp] = (expected, first)
-            self._again.add(tp)
-            return ()
-        return raw
-
     def _message(self, tp: TP, raw: tuple[Any, ...], generation: int) -> ConsumerMessage:
         last = raw[-1]
-        self._next[tp] = last.offset + 1
         # Faust's own record of positions would drop what it takes for already read.
         self._read_offset.pop(tp, None)
         chunk = Chunk(tp.topic, tp.partition, raw, self.progress.deliver(tp, last.offset))
@@ -200,7 +181,7 @@ class ChunkConsumer(driver.Consumer):
     def _watch_ends(self, places: Iterable[TP]) -> None:
         """Say so when a log ends before what was already read of it: the broker lost it."""
         for tp in places:
-            expected, end = self._next.get(tp), self._end(tp)
+            expected, end = self.positions.next(tp), self._end(tp)
             if expected is None or end is None or end >= expected:
                 self._short_since.pop(tp, None)
             elif monotonic() - self._short_since.setdefault(tp, monotonic()) > _SHORT_SECONDS:
@@ -229,29 +210,29 @@ class ChunkConsumer(driver.Consumer):
             await self.seek_wait(starts)
         self._forget(committed)
         self._kept.update({tp: at for tp, at in committed.items() if tp not in starts})
-        self._next.update(self._kept | starts)
-        for tp in committed:
+        begun: dict[Place, int] = {tp: starts.get(tp, at or 0) for tp, at in committed.items()}
+        self.positions.start(begun)
+        for tp, at in begun.items():
             # A group's offsets never go back by themselves: the broker has forgotten them.
-            if self._next[tp] < (before := self._furthest.get(tp, 0)):
-                self.transport.on_lost(tp.topic, tp.partition, before, self._next[tp])
+            if at < (before := self._furthest.get(TP(*tp), 0)):
+                self.transport.on_lost(*tp, before, at)
 
     async def _seek_again(self) -> None:
-        places = {tp: self._next[tp] for tp in self._again if tp in self._next}
-        self._again.clear()
+        places = {TP(*place): at for place, at in self.positions.again().items()}
         if not places:
             return
         try:
             await self.seek_wait(places)
         except (KafkaError, IllegalStateError, TimeoutError) as error:
             log.info("positions could not be set, tried again: %s", error)
-            self._again.update(places)
+            self.positions.missed(places)
 
-    def _forget(self, places: Iterable[TP]) -> None:
+    def _forget(self, places: Collection[TP]) -> None:
         self.progress.forget(places)
+        self.positions.forget(places)
         for tp in places:
-            for kept in (self._next, self._kept, self._gaps, self._short_since):
-                kept.pop(tp, None)
-            self._again.discard(tp)
+            self._kept.pop(tp, None)
+            self._short_since.pop(tp, None)
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Wait for the work in flight and commit it, then forget the partitions."""
@@ -261,7 +242,7 @@ class ChunkConsumer(driver.Consumer):
 
     def lags(self) -> dict[tuple[str, int], int]:
         """Count each partition's records that are not done, to the end that the last fetch saw."""
-        ends = {tp: self._end(tp) for tp in self._next}
+        ends = {tp: self._end(tp) for tp in (TP(*place) for place in self.positions.places())}
         done = {tp: self.progress.committable(tp) or self._kept.get(tp, 0) for tp in ends}
         return {
             (tp.topic, tp.partition): max(0, end - done[tp])

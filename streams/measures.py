@@ -26,55 +26,25 @@ class Measures:
     """The metrics of one worker, in a registry of their own. May be used by several threads."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self._records = Counter(
-            "lighthouse_records",
-            "Records answered, by status.",
-            ["topic", "status"],
-            registry=registry,
+        self.registry = to = CollectorRegistry()
+        counter = partial(_made, Counter, to)
+        self._records = counter("records", "Records answered, by status.", "topic", "status")
+        self._off_key = counter(
+            "off_key_records", "Rows whose Kafka key is not <Kind>/<key>.", "topic"
         )
-        self._off_key = Counter(
-            "lighthouse_off_key_records",
-            "Rows whose Kafka key is not <Kind>/<key>.",
-            ["topic"],
-            registry=registry,
+        self._receipts = counter("receipts", "Receipts that the broker acknowledged.")
+        self._dead_letters = counter(
+            "dead_letters", "Dead letters that the broker acknowledged.", "reason"
         )
-        self._batch = Histogram(
-            "lighthouse_batch_records",
-            "Records of a batch.",
-            buckets=_BATCH_BUCKETS,
-            registry=registry,
+        self._retries = counter("retries", "Tries that failed: a server was away.", "server")
+        self._batch = _made(
+            Histogram, to, "batch_records", "Records of a batch.", buckets=_BATCH_BUCKETS
         )
-        self._write = Histogram(
-            "lighthouse_write_seconds",
-            "Seconds to write a batch, waiting for an outage included.",
-            buckets=_SECONDS_BUCKETS,
-            registry=registry,
-        )
-        self._receipts = Counter(
-            "lighthouse_receipts", "Receipts that the broker acknowledged.", registry=registry
-        )
-        self._dead_letters = Counter(
-            "lighthouse_dead_letters",
-            "Dead letters that the broker acknowledged.",
-            ["reason"],
-            registry=registry,
-        )
-        self._retries = Counter(
-            "lighthouse_retries",
-            "Tries that failed because a server was away.",
-            ["server"],
-            registry=registry,
-        )
-        self._lag = Gauge(
-            "lighthouse_lag_records",
-            "Records of a partition that are not done yet.",
-            ["topic", "partition"],
-            registry=registry,
-        )
-        self._ready = Gauge(
-            "lighthouse_ready", "1 while the worker reads and writes.", registry=registry
-        )
+        told = "Seconds to write a batch, waiting for an outage included."
+        self._write = _made(Histogram, to, "write_seconds", told, buckets=_SECONDS_BUCKETS)
+        told = "Records of a partition that are not done yet."
+        self._lag = _made(Gauge, to, "lag_records", told, "topic", "partition")
+        self._ready = _made(Gauge, to, "ready", "1 while the worker reads and writes.")
 
     def off_key(self, topics: Iterable[str]) -> None:
         """Count rows under a Kafka key that is not theirs, one for each topic given."""
@@ -128,6 +98,12 @@ def serve(address: str, measures: Measures, readiness: Readiness) -> ThreadingHT
     server.daemon_threads = True
     threading.Thread(target=partial(server.serve_forever, 0.1), name="http", daemon=True).start()
     return server
+
+
+def _made(
+    sort: type[Any], to: CollectorRegistry, name: str, told: str, *labels: str, **options: Any
+) -> Any:
+    return sort(f"lighthouse_{name}", told, labels, registry=to, **options)
 
 
 def _handler(measures: Measures, readiness: Readiness) -> type[BaseHTTPRequestHandler]:

@@ -28,8 +28,8 @@ log = logging.getLogger("streams.worker")
 RESTART_SECONDS = (0.5, 30.0)
 #: Seconds between two looks of the loop at what the worker was told.
 _TICK_SECONDS = 0.05
-#: Seconds for tasks to end that were cut off by a stop.
-_CANCEL_SECONDS = 0.5
+#: Seconds for tasks to end that a stop cuts off, and how often they are told.
+_CANCEL_SECONDS, _CANCEL_ROUNDS = 0.2, 3
 #: Seconds to commit and to leave the group after the grace, or after the reader broke.
 _LEAVE_SECONDS = 3.0
 
@@ -154,7 +154,7 @@ class Worker:
         while not self._is_over():
             if (crash := reader.crash()) is not None:
                 return crash
-            if starting.done() and (error := starting.exception()) is not None:
+            if (error := _error_of(starting)) is not None:
                 return error
             await asyncio.sleep(_TICK_SECONDS)
         return None
@@ -183,10 +183,11 @@ class Worker:
             if not broken:
                 log.warning("the grace is over: what is open will be delivered again")
             reader.let_go()
-            if not await self._within(_LEAVE_SECONDS, stopping):
-                reader.cut()
-        if stopping.done() and (error := stopping.exception()) is not None:
+            await self._within(_LEAVE_SECONDS, stopping)
+        if (error := _error_of(stopping)) is not None:
             log.warning("the reader did not stop cleanly: %r", error)
+        if error is not None or not stopping.done() or stopping.cancelled():
+            await reader.cut()
 
     async def _within(self, seconds: float, task: asyncio.Task[None]) -> bool:
         """Wait for a task, not longer than told and not after a second signal; say if it ended."""
@@ -276,12 +277,19 @@ def _quiet(*names: str) -> Iterator[None]:
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:
     """End a loop; tasks that do not let themselves be cancelled are left behind."""
-    tasks = asyncio.all_tasks(loop)
     with _quiet("asyncio", "faust", "mode"):
-        for task in tasks:
-            task.cancel()
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-        if tasks:
+        for _ in range(_CANCEL_ROUNDS):  # some take the first one for a wake-up
+            if not (tasks := asyncio.all_tasks(loop)):
+                break
+            for task in tasks:
+                task.cancel()
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
             loop.run_until_complete(asyncio.wait(tasks, timeout=_CANCEL_SECONDS))
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        closing = loop.create_task(loop.shutdown_asyncgens())
+        loop.run_until_complete(asyncio.wait([closing], timeout=_CANCEL_SECONDS))
         loop.close()
+
+
+def _error_of(task: asyncio.Task[None]) -> BaseException | None:
+    """Give what a task has raised; None while it runs, and where it was cancelled."""
+    return task.exception() if task.done() and not task.cancelled() else None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from streams import app, dead_letters, receipts, settings, topics
 from streams.settings import Settings
@@ -56,6 +57,20 @@ def told(folder: Path, graph: str, broker: str, worker: str = "", more: str = ""
     return loaded
 
 
+def make_topic(given: Settings, short: str) -> str:
+    """Create a topic that the settings do not plan; return its full name."""
+    client, name = topics.admin(given), topics.full(given, short)
+    client.create_topics([NewTopic(name, given.topics.partitions, 1)])[name].result(15)
+    return name
+
+
+def delete_topic(given: Settings, name: str) -> None:
+    """Delete a topic, and wait until it is gone."""
+    client = topics.admin(given)
+    client.delete_topics([name])[name].result(15)
+    until(lambda: name not in topics.existing(client))
+
+
 def graph_name(given: Settings) -> str:
     """Name the graph that these settings write to."""
     return f"tenant:{given.worker.group}"
@@ -72,6 +87,8 @@ def publish(given: Settings, rows: Iterable[Any], topic: str = "rows", pause: fl
         {
             "bootstrap.servers": given.broker.servers,
             "acks": "all",
+            # A topic that was just made refuses the first records for a moment: none may overtake.
+            "max.in.flight.requests.per.connection": 1,
             "partitioner": "murmur2_random",
             "log_level": 0,
         }

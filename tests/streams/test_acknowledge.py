@@ -33,8 +33,10 @@ def test_a_hole_of_one_delivery_holds_the_offset() -> None:
 def test_a_late_acknowledgement_of_a_forgotten_partition_moves_nothing() -> None:
     """After a partition was taken away its old deliveries cannot move the new ones' offset."""
     progress = Progress()
+    progress.acknowledge(progress.deliver(PLACE, 9))
     old = progress.deliver(PLACE, 99)
     progress.forget([PLACE])
+    assert (progress.committable(PLACE), progress.places()) == (None, [])
     new = progress.deliver(PLACE, 49)
 
     progress.acknowledge(old)

@@ -14,7 +14,7 @@ from streams.lookout import Servers
 from streams.pressure import Abandoned, Pressure
 from streams.settings import Settings
 from tests.servers import ended
-from tests.working import told
+from tests.working import delete_topic, told
 
 LATER = "[[sources]]\ntopic = 'rows\\.[a-z]+'\nby = 'x'\n"
 
@@ -32,12 +32,6 @@ def _servers(own: Settings, monkeypatch: pytest.MonkeyPatch) -> Servers:
     return Servers(own, Pressure(lambda: False))
 
 
-def delete(own: Settings, name: str) -> None:
-    """Delete a topic."""
-    client = topics.admin(own)
-    client.delete_topics([name])[name].result(15)
-
-
 def test_servers_that_are_as_they_must_be_pass(servers: Servers, own: Settings) -> None:
     """Nothing is raised, and the topics that the settings name are those to read."""
     servers.check()
@@ -52,7 +46,7 @@ def test_a_missing_topic_for_answers_is_named(
 ) -> None:
     """With the command that makes it."""
     name = topics.full(own, missing)
-    delete(own, name)
+    delete_topic(own, name)
 
     with pytest.raises(StreamsError, match=rf"{name} is not there: make it with"):
         servers.check()
@@ -128,7 +122,7 @@ def test_a_topic_that_was_made_again_is_noticed(servers: Servers, own: Settings)
     """A look compares the ids of all topics, those of the answers too."""
     name = topics.full(own, "receipts")
     read = servers.look([topics.full(own, "rows")])
-    delete(own, name)
+    delete_topic(own, name)
     topics.create(own)
 
     with pytest.raises(TopicReplaced, match="was made again"):
